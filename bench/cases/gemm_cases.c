@@ -511,6 +511,20 @@ const struct qgemm_case qgemm_cases[] = {
     QGEMM("fp8/128x128 aligned", CASE_VERIFY, 3, 139, 2304, XL_FP8, XL_F16,
           XL_F32, .group = 128, .group_rows = 128, .off = 8, .off_w = 8,
           .pad = 8),
+    QGEMM("int4/128 tiles", CASE_VERIFY | CASE_QUICK, 19, 331, 5504, XL_INT4,
+          XL_F16, XL_F16, .group = 128, .has_zeros = true, .off = 8,
+          .off_w = 8, .pad = 8, .bias_relu = true),
+    QGEMM("int4/256 tiles", CASE_VERIFY, 137, 203, 1280, XL_INT4, XL_BF16,
+          XL_F32, .group = 256, .off = 8, .off_w = 8, .columns_c = true),
+    QGEMM("int4/128 tiles rounded", CASE_VERIFY, 300, 259, 1664, XL_INT4,
+          XL_F16, XL_F32, .group = 128, .off = 8, .off_w = 8,
+          .accuracy = XL_ACCURACY_FAST),
+    QGEMM("q4_0 tiles", CASE_VERIFY | CASE_QUICK, 37, 331, 2816, XL_Q4_0,
+          XL_BF16, XL_BF16, .off = 8, .off_w = 8, .pad = 8),
+    QGEMM("q4_0 tiles rounded", CASE_VERIFY, 70, 139, 1536, XL_Q4_0, XL_F16,
+          XL_F32, .off = 8, .off_w = 8, .accuracy = XL_ACCURACY_FAST),
+    QGEMM("q4_0 rows of tiles", CASE_VERIFY, 129, 67, 768, XL_Q4_0, XL_F16,
+          XL_F32, .off = 8, .off_w = 8, .bias_relu = true),
 
 /* Activations as bytes. */
 #define BYTES(called, used, m_, n_, k_, format_, in_, out_, ...)              \

@@ -51,6 +51,7 @@ enum xl__device_class {
  XX(skinny_frac,         0.2,   0.2,   0.2, 0.025, "gemm_skinny by groups (NV-49)") \
  XX(quantised_frac,     0.2,   0.2,   0.2,  0.02, "qgemm_cpu: weights are decoded in registers") \
  XX(quantised_mma_frac, 0.12, 0.12,  0.12,  0.12, "qgemm_mma, of the matrix rate: weights are decoded beside it") \
+ XX(quantised_wgmma_frac, 0.5, 0.5, 0.5, 0.5, "qgemm_wgmma, of the matrix rate (NV-67)") \
  XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \
  XX(softmax_frac,        0.3,   0.3,   0.3, 0.005, "softmax_online: exp is some ten instructions") \
  XX(norm_frac,           0.3,   0.3,   0.3,  0.02, "norm_online")            \
@@ -72,6 +73,7 @@ enum xl__device_class {
  XX(quantised_lines_frac, 0.72, 0.72, 0.72, 0.72, "by lines,") \
  XX(quantised_skinny_frac, 0.82, 0.82, 0.82, 0.82, "qgemm_skinny (NV-65),") \
  XX(quantised_steps_frac, 0.5, 0.5, 0.5, 0.5, "of int4 and MXFP4 with rows of several steps") \
+ XX(quantised_wgmma_bytes_frac, 0.5, 0.5, 0.5, 0.5, "qgemm_wgmma (NV-67),") \
  XX(quantised_again_frac, 0.5, 0.5, 0.5, 0.5, "and of a byte of A that the cache has") \
  XX(conv_direct_bytes_frac, 0.5, 0.5,  0.5,   0.5, "conv_direct: short lines")   \
  XX(conv_depthwise_bytes_frac, 0.8, 0.8, 0.1, 0.1, "conv_depthwise: every row once, neighbours from caches") \

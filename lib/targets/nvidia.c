@@ -116,9 +116,11 @@ static const struct xl__variant *const attention[] = {
 };
 
 static const struct xl__variant *const qgemm[] = {
-    &xl__qgemm_skinny,   &xl__qgemm_mma,       &xl__qgemm_gemm_wgmma,
-    &xl__qgemm_gemm_mma, &xl__qgemm_gemm_simt, &xl__qgemm_gemm_tiled,
-    &xl__qgemm_gemv,     &xl__qgemm_ref,       NULL};
+    &xl__qgemm_skinny,     &xl__qgemm_wgmma,
+    &xl__qgemm_mma,        &xl__qgemm_gemm_wgmma,
+    &xl__qgemm_gemm_mma,   &xl__qgemm_gemm_simt,
+    &xl__qgemm_gemm_tiled, &xl__qgemm_gemv,
+    &xl__qgemm_ref,        NULL};
 
 static const struct xl__variant *const attention_backward[] = {
     &xl__attention_backward_wgmma,

@@ -170,7 +170,10 @@ while read -r variant product; do
 done <<END
 qgemm_skinny 1x14336x4096
 qgemm_skinny 8x14336x4096 --format int4
-qgemm_mma 9x14336x4096
+qgemm_mma 16x4096x14336 --format int4
+qgemm_wgmma 64x8192x28672 --format int4
+qgemm_wgmma 64x8192x28672 --format q4_0
+qgemm_wgmma 512x14336x4096 --format q4_0
 qgemm_mma 1x8192x28672 --format int4
 qgemm_mma 1x8192x28672 --format mxfp4
 qgemm_gemv 1x14336x4096 --format q4_k

@@ -369,7 +369,8 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .is_fast = g->accuracy == XL_ACCURACY_FAST &&
                    g->activations != XL_ACTIVATIONS_I8,
         .activations = (size_t)g->activations,
-        .has_svm = g->a.mem.svm || g->c.mem.svm};
+        .has_svm = g->a.mem.svm || g->c.mem.svm,
+        .w_has_svm = g->w.blocks.svm != NULL};
     const struct xl__epilogue_request want = {&g->epilogue,
                                               {1, 1, g->m, g->w.shape.rows},
                                               g->c.dtype,

@@ -27,6 +27,7 @@ struct xl__qgemm_canonical {
      * of which its form is, also in a self-check case. */
     size_t norm, gain, gain_aligned, of_m, of_n, of_k;
     size_t has_svm;              /* A or C is SVM; where `scaled`, or W */
+    size_t w_has_svm;
     const struct xl__epilogue_text *epilogue; /* NULL: none */
     /* The epilogue of a product of bytes, behind the scales of its row and of
      * its column, the last two operands; NULL: there are others. */
@@ -157,6 +158,10 @@ xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
                                 const struct xl__params *params,
                                 const struct xl__variant *of,
                                 struct xl__plan *p);
+/* wgmma.c: units of a self-check case, of which each part goes round the ring.
+ */
+size_t xl__qgemm_wgmma_units(const struct xl__qgemm_canonical *c,
+                             const struct xl__params *params);
 /* selfcheck.c: members of xl__op_qgemm. */
 void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small);
@@ -171,8 +176,8 @@ extern const struct xl__op xl__op_qgemm;
 
 /* Its variants, one a file. */
 extern const struct xl__variant xl__qgemm_cpu, xl__qgemm_gemv, xl__qgemm_mma,
-    xl__qgemm_skinny, xl__qgemm_ref, xl__qgemm_gemm_wgmma, xl__qgemm_gemm_mma,
-    xl__qgemm_gemm_dpas, xl__qgemm_gemm_cpu, xl__qgemm_gemm_simt,
-    xl__qgemm_gemm_tiled;
+    xl__qgemm_skinny, xl__qgemm_wgmma, xl__qgemm_ref, xl__qgemm_gemm_wgmma,
+    xl__qgemm_gemm_mma, xl__qgemm_gemm_dpas, xl__qgemm_gemm_cpu,
+    xl__qgemm_gemm_simt, xl__qgemm_gemm_tiled;
 
 #endif

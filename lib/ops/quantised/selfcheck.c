@@ -64,7 +64,7 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
 void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                       const struct xl__params *params, void *small)
 {
-    enum { ROWS = 3, UNITS = 5, TILE = 16, WORD = 16 };
+    enum { ROWS = 3, UNITS = 5, TILE = 16, FOUR = 64, WORD = 16 };
     struct xl__qgemm_canonical *to = small;
     const bool is_tiled = variant && variant->tunables && params;
     memcpy(to, canonical, sizeof *to);
@@ -77,14 +77,17 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     const bool has_lanes = value && variant == &xl__qgemm_gemv;
     const size_t rn = value ? (size_t)value[XL__QGEMM_RN] : 1;
     const bool is_skinny = value && variant == &xl__qgemm_skinny;
+    const bool is_wgmma = value && variant == &xl__qgemm_wgmma;
     const bool has_tiles = is_skinny || (value && variant == &xl__qgemm_mma);
     const size_t lanes = has_lanes   ? (size_t)value[XL__QGEMM_LANES]
+                         : is_wgmma  ? xl__qgemm_wgmma_units(to, params)
                          : has_tiles ? (size_t)value[XL__QGEMM_SK] *
                                            (size_t)value[XL__QGEMM_ST] *
                                            XL__QGEMM_STAGE / XL__QGEMM_UNIT
                                      : 1;
     const size_t rows = has_lanes   ? rn * (size_t)value[XL__QGEMM_WG] / lanes
                         : is_skinny ? TILE
+                        : is_wgmma  ? rn * FOUR
                         : has_tiles ? rn * TILE * (size_t)value[XL__QGEMM_RT]
                                     : rn;
     to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);

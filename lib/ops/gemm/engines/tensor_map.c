@@ -61,10 +61,10 @@ const char *xl__tensor_map_refused(const struct xl__tensor_map *m,
 void xl__tensor_map_words(const struct xl__tensor_map *m,
                           uint64_t out[XL__MAP_WORDS])
 {
-    const uint64_t kind = (uint64_t)(RANK - 1) << RANK_BIT |
-                          type_code(m->dtype) << TYPE_BIT |
-                          (uint64_t)m->is_rounded << ROUND_BIT |
-                          (uint64_t)SWIZZLE_128 << SWIZZLE_BIT;
+    const uint64_t kind =
+        (uint64_t)(RANK - 1) << RANK_BIT | type_code(m->dtype) << TYPE_BIT |
+        (uint64_t)m->is_rounded << ROUND_BIT |
+        (uint64_t)(m->is_plain ? 0 : SWIZZLE_128) << SWIZZLE_BIT;
     for (unsigned i = 0; i < XL__MAP_WORDS; i++)
         out[i] = 0;
     out[0] = kind | stride_of(m, 1) << STRIDE_BIT;

@@ -14,10 +14,12 @@ enum { XL__MAP_WORDS = 15, XL__MAP_ALIGN = 16, XL__MAP_NO_OFFSET = -1 };
 
 /* A map of rank 3; dimension 0 is the contiguous one. A line of a box is at
  * most 128 bytes, and its 16-byte chunks are swizzled within 128 bytes in
- * local memory. Elements outside `size` are read as 0 and not written. */
+ * local memory; of a plain map lines are multiples of 16 bytes, one behind the
+ * other. Elements outside `size` are read as 0 and not written. */
 struct xl__tensor_map {
     xl_dtype dtype;
     bool is_rounded;  /* f32: to 11 bits, as it is read (NV-32) */
+    bool is_plain;
     size_t size[3];
     size_t stride[3]; /* elements; [0] is 1 */
     size_t box[3];    /* elements, at most 256 each */
