@@ -11,6 +11,7 @@ import time
 
 from pytorch.attention_cases import SCORES
 from pytorch.conv_cases import LAYOUTS
+from pytorch.conv_gradients import PASSES
 from pytorch.crosslane_library import (ACCURACY, CALLS_LIBRARY, CallFailed,
                                        Crosslane)
 from pytorch.gemm_case_sets import SETS, command_line_set, select_sets
@@ -69,7 +70,7 @@ def sets_of_arguments(args):
     sets = select_sets(args.set)
     cases = [case for file in args.shapes
              for case in cases_of_file(file, args.dtype, layout=args.layout,
-                                       **options)]
+                                       which=getattr(args, "pass"), **options)]
     usual = [] if sets or cases else USUAL_SHAPES
     cases += cases_of_shapes(args.shape or usual, args.dtype or USUAL_DTYPES,
                              args.trans or ["nn"],
@@ -103,6 +104,8 @@ def parse_arguments():
     add("--trans", action="append", choices=list(TRANS))
     add("--layout", default="nchw", choices=list(LAYOUTS),
         help="of a convolution's images and filters; nhwc: channels_last")
+    add("--pass", default="forward", choices=["forward"] + list(PASSES),
+        help="of a convolution: its result or a gradient")
     add("--causal", action="store_true", help="of attention")
     add("--backward", action="store_true",
         help="of attention: the gradients of q, k and v")

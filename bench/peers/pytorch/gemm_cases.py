@@ -7,6 +7,7 @@ import re
 from .attention_cases import AttentionCase, parse_attention
 from .attention_gradients import AttentionGradientCase
 from .conv_cases import SETTINGS, ConvCase, is_conv_shape, parse_conv
+from .conv_gradients import ConvGradientCase
 from .crosslane_library import (ACCURACY, BYTES, DTYPES, Batch, Binding,
                                 Epilogue, Gemm, Mem, bind_vector, matrix_view)
 from .row_cases import RowsCase
@@ -131,23 +132,28 @@ def read_shape_file(name):
                 yield "%s:%d" % (name, number), title, words[0], settings
 
 
-def conv_of_line(origin, title, shape, settings, dtype, layout):
+def conv_of_line(origin, title, shape, settings, dtype, layout, which):
     sizes = parse_conv(shape)
     if not sizes or not set(settings) <= set(SETTINGS):
         raise BadShape("%s: invalid line: must be NxHxWxC:KxRxS, then a type, "
                        "%s" % (origin, ", ".join(s + "=N" for s in SETTINGS)))
-    return ConvCase(sizes, dtype, layout, title,
-                    **{name: int(value) for name, value in settings.items()})
+    settings = {name: int(value) for name, value in settings.items()}
+    if which == "forward":
+        return ConvCase(sizes, dtype, layout, title, **settings)
+    return ConvGradientCase(sizes, dtype, layout, title,
+                            **dict(settings, **{"pass": which}))
 
 
-def cases_of_file(file, dtypes=None, least_m=1, layout="nchw", **options):
-    """GEMMs with at least least_m rows, or convolutions, of a file of shapes;
-    dtypes: types to use instead of the file's."""
+def cases_of_file(file, dtypes=None, least_m=1, layout="nchw",
+                  which="forward", **options):
+    """GEMMs with at least least_m rows, or convolutions, of a file of shapes,
+    their results or a gradient; dtypes: types to use instead of the file's."""
     for origin, title, shape, settings in read_shape_file(file):
         if is_conv_shape(shape):
             dtype = settings.pop("dtype", "f32")
             for d in dtypes or [dtype]:
-                yield conv_of_line(origin, title, shape, settings, d, layout)
+                yield conv_of_line(origin, title, shape, settings, d, layout,
+                                   which)
             continue
         sizes = parse_sizes(shape, origin)
         dtype = settings.pop("dtype", "f32")

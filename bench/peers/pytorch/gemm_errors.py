@@ -82,7 +82,8 @@ EXPECTED = {
     "norm": expected_rows,
     "conv": lambda torch, case, x, *_: expected_conv(torch, case, x),
     "attention": lambda torch, case, x, *_: case.expected(torch, x),
-    "attention_backward": lambda torch, case, x, *_: case.expected(torch, x)}
+    "attention_backward": lambda torch, case, x, *_: case.expected(torch, x),
+    "conv_gradient": lambda torch, case, x, *_: case.expected(torch, x)}
 
 
 def largest_errors(torch, case, x, bias, results, n_rows=256):
