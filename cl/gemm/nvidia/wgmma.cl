@@ -12,12 +12,15 @@
  *               stages are copied while the last one's sums are stored to C.
  *               CUT: from tile `whole` on, stages of all tiles in sequence are
  *               divided among groups; parts of tiles go to scratch, which
- *               gemm/nvidia/wgmma_join.cl adds in order of k, 64 rows and 32
- *               columns a group. lib/ops/gemm/tiles.h
+ *               gemm/nvidia/wgmma_join.cl adds. lib/ops/gemm/tiles.h
  *               PLANES: A and B are planes behind one another, of which those
  *               i and j with i + j < PLANES are multiplied into one sum.
  *               WINDOWS: A is gathered from images (gemm/windows/windows.clh) by all
- *               items of four or eight producing warps, 16 bytes a copy
+ *               items of four or eight producing warps, 16 bytes a copy. 3: a
+ *               window is a column of A. Else with UB: B is filters, boxes of
+ *               one tap each, of which a window's last element meets the first.
+ *               4: of the residues of strides, a product each, whose rows of C
+ *               are pixels of the result, whole tiles
  * Arguments     head: 16 numbers, named below; their 128 bytes also align the
  *               maps behind them (NV-32). A and B: pointer and map of rank 3,
  *               boxes of 128 bytes by TM (TN) lines along k, or 64 elements
@@ -25,8 +28,8 @@
  *               planes. C: pointer, with FORM 0 a map, boxes of 64 x 64.
  *               scratch (with CUT, SCALES or FLAG): words, see head. The rest:
  *               gemm/gemm.clh. WINDOWS: A has struct windows in place of its
- *               map. TURNED: rows of the tile are columns of C, so
- *               that a product of few rows fills it
+ *               map; 4: struct residues behind C. TURNED: rows of the tile are
+ *               columns of C, so that a product of few rows fills it
  * Launch        local 128 NC + PRODUCERS, global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
@@ -41,7 +44,8 @@
  *               elements of an access to C in FORM 2 and the join (1 2 4 8),
  *               dividing n and lines, else 2; PLANES (1 2 3); PROMOTE 1 where
  *               sums leave the engine after each stage; SCALES, FLAG, TURNED,
- *               CUT, WINDOWS (UA 0, PLANES 1, TURNED 0); XL_COPY_NEAR:
+ *               CUT, WINDOWS (PLANES 1; UA 0, TURNED 0; 3: UA 1, UB 1, TURNED
+ *               1; 4: UB 1, CUT 0, FORM 1 2); XL_COPY_NEAR:
  *               common/async_copy.clh; TA TC TY BATCH (0 1) EPILOGUE: gemm/gemm.clh;
  *               XL_SPIN_LIMIT: common/nvidia/tma.clh
  * Needs         sm_90a
@@ -88,10 +92,10 @@
 #define ADD_GROUP(d, g)                                                       \
     all##g##_0 += d##g##_0, all##g##_1 += d##g##_1;                           \
     all##g##_2 += d##g##_2, all##g##_3 += d##g##_3;
-#define CLEAR_GROUP(d, g) d##g##_0 = d##g##_1 = d##g##_2 = d##g##_3 = 0;
 #else
 #define RESULT d
 #endif
+#define CLEAR_GROUP(d, g) d##g##_0 = d##g##_1 = d##g##_2 = d##g##_3 = 0;
 
 /* Gathered lines are not written by the engine that copies boxes. */
 #if WINDOWS
@@ -181,11 +185,12 @@ static inline void store_rows(__local const uchar *kept, uint lane, uint col0,
     const uint col = col0 + lane % 8 * 8;
     #pragma unroll 2
     for (uint pass = 0; pass < 4; pass++) {
-        const uint r = pass * 4 + lane / 8, row = b->row + r;
+        const uint r = pass * 4 + lane / 8;
+        ulong at;
         const uint4 v = *(__local const uint4 *)(kept + r * LINE +
                                                  (lane % 8 ^ (r & 7)) * 16);
-        if (row < b->rest.x && col < b->rest.y)
-            *(__global uint4 *)(c + (b->at + row * b->line + col)) = v;
+        if (place_row(b, b->row + r, &at) && col < b->rest.y)
+            *(__global uint4 *)(c + (at + col)) = v;
     }
 }
 #endif
@@ -195,11 +200,16 @@ static inline void store_rows(__local const uchar *kept, uint lane, uint col0,
 #else
 #define A_PARAMS __global const uchar *a, struct xl_map a_map
 #endif
+#if WINDOWS == 4
+#define RESIDUES_PARAMS , struct residues residues
+#else
+#define RESIDUES_PARAMS
+#endif
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_wgmma(const ulong16 head, A_PARAMS,
            __global const uchar *b_, struct xl_map b_map,
-           C_PARAMS SCRATCH_PARAMS, GEMM_LAST_PARAMS)
+           C_PARAMS RESIDUES_PARAMS SCRATCH_PARAMS, GEMM_LAST_PARAMS)
 {
     __local uchar mem[LOCAL_BYTES] __attribute__((aligned(1024)));
     const uint lid = (uint)get_local_id(0), lane = lid % 32;
@@ -262,20 +272,24 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
         uint s = 0, phase = 1;
         do {
             const struct tile p = locate_tile(w.tile, GRID, INVERSE);
-            const struct box_corner at =
-                locate_boxes(&p, PLACE_A, PLACE_B, APART);
+            struct box_corner at = locate_boxes(&p, PLACE_A, PLACE_B, APART);
+            const uint n = STAGES(w, p);
+            WINDOWS_OF(v, p);
             __global const uint4 *in = (__global const uint4 *)(
                 a + (OFF_A + (ulong)p.z * APART.x));
             struct gathered g;
-            locate_gathered(&g, &images, item, p.m0, SIZES.x, w.unit);
+            locate_gathered(&g, v, item, p.m0, SIZES.x, w.unit);
             #pragma unroll 1
-            for (uint u = 0; u < w.n; u++) {
+            for (uint u = 0; u < n; u++) {
                 xl_bar_wait(empty + s * 8, phase);
-                if (item == 0)
+                if (item == 0) {
+#if BY_TAP
+                    place_tap(v, &g.tap, PLACE_B.y, &at);
+#endif
                     load_stage(ring + s * STAGE, full + s * 8, 0, map_b, &at,
-                               w.unit + u);
-                gather_stage(&g, &images, item, in, ring + s * STAGE,
-                             full + s * 8);
+                               BY_TAP ? 0 : w.unit + u);
+                }
+                gather_stage(&g, v, item, in, ring + s * STAGE, full + s * 8);
                 if (++s == ST) {
                     s = 0;
                     phase ^= 1;
@@ -334,10 +348,11 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
 #endif
         do {
             const struct tile p = locate_tile(w.tile, GRID, INVERSE);
+            const uint n = STAGES(w, p);
 #if PROMOTE
             WG_GROUPS(CLEAR_GROUP, RESULT)
             #pragma unroll 1
-            for (uint u = 0; u < w.n; u++) {
+            for (uint u = 0; u < n; u++) {
                 WAIT_FULL(full + s * 8, phase);
                 const ulong at = s * (STAGE / 16);
                 wg_open();
@@ -356,7 +371,7 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
              * issued, so that the engine does not wait for the loop. */
             uint last = s, more = 0;
             #pragma unroll 1
-            for (uint u = 0; u < w.n; u++) {
+            for (uint u = 0; u < n; u++) {
                 WAIT_FULL(full + s * 8, phase);
                 const ulong at = s * (STAGE / 16);
                 wg_open();
@@ -372,10 +387,15 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
                 }
             }
             WG_WAIT(d);
-            xl_bar_arrive(empty + last * 8, is_first);
+#if WINDOWS == 4
+            if (!more) {
+                WG_GROUPS(CLEAR_GROUP, RESULT)
+            }
+#endif
+            xl_bar_arrive(empty + last * 8, is_first & more);
 #endif
 #if CUT
-            if (w.n < counts.y) {
+            if (n < counts.y) {
                 __global sums4 *parts = (__global sums4 *)(scratch + AT_SUMS);
                 WG_GROUPS(PART_GROUP, RESULT)
                 continue;
@@ -405,6 +425,10 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
 #else
             BLOCK_OF(b, p, OFF_C, LINE_C, SIZES, AT_ROWS, AT_COLS);
             b.row = lid / 32 * 16;
+#if WINDOWS == 4
+            b.images = &images;
+            b.residues = &residues;
+#endif
 #if FORM == 1
             #pragma unroll
             for (uint slice = 0; slice < (TN + 63) / 64; slice++) {

@@ -94,46 +94,9 @@ static size_t round_area(size_t elems)
 
 /* -- data ----------------------------------------------------------------- */
 
-/* The pixels of one residue along one side: the filter's rows `first`,
- * `first + period`, ... count, of out's positions those from `skip` on. */
-struct side {
-    size_t first, period, n, dilation, skip, in, pad, pad_after;
-};
-
-/* false: no product reaches these pixels. */
-static bool find_side(size_t residue, size_t stride, size_t dilation,
-                      size_t pad, size_t taps, size_t positions, size_t out,
-                      struct side *s)
-{
-    const size_t common = xl__gcd(stride, dilation);
-    const size_t at = residue + pad;
-    *s = (struct side){.period = stride / common,
-                       .dilation = dilation / common};
-    while (s->first < taps && s->first < s->period &&
-           (at % stride + stride - s->first * dilation % stride) % stride)
-        s->first++;
-    if (s->first >= taps || s->first >= s->period)
-        return false;
-    s->n = xl__ceil_div(taps - s->first, s->period);
-    /* Where the first of the taps is at the first pixel, then the last. */
-    const long base = ((long)at - (long)(s->first * dilation)) / (long)stride;
-    const long before = (long)((s->n - 1) * s->dilation) - base;
-    s->skip = before < 0 ? (size_t)-before : 0;
-    s->pad = before > 0 ? (size_t)before : 0;
-    if (s->skip >= positions)
-        return false;
-    s->in = positions - s->skip;
-    const long after =
-        (long)(out + s->dilation * (s->n - 1)) - (long)(s->in + s->pad);
-    s->pad_after = after > 0 ? (size_t)after : 0;
-    if (after < 0 && (size_t)-after >= s->in)
-        return false;
-    s->in -= after < 0 ? (size_t)-after : 0;
-    return true;
-}
-
-static void rotate_filters(const struct lowered *w, const struct side *y,
-                           const struct side *x, struct part *t)
+static void rotate_filters(const struct lowered *w,
+                           const struct xl__conv_side *y,
+                           const struct xl__conv_side *x, struct part *t)
 {
     const xl_conv *d = &w->c->d;
     const size_t cg = xl__conv_cg(d), kg = xl__conv_kg(d);
@@ -161,8 +124,8 @@ static void rotate_filters(const struct lowered *w, const struct side *y,
         .beta = XL__CONV_ZERO};
 }
 
-static void set_data_images(struct lowered *w, const struct side *y,
-                            const struct side *x, struct part *t)
+static void set_data_images(struct lowered *w, const struct xl__conv_side *y,
+                            const struct xl__conv_side *x, struct part *t)
 {
     const xl_conv *d = &w->c->d;
     xl_conv *f = &t->f.d;
@@ -190,8 +153,8 @@ static void set_data_images(struct lowered *w, const struct side *y,
     set_dense(&f->out, d->in.layout, part_dtype(w->c), size);
 }
 
-static void add_data_part(struct lowered *w, const struct side *y,
-                          const struct side *x)
+static void add_data_part(struct lowered *w, const struct xl__conv_side *y,
+                          const struct xl__conv_side *x)
 {
     const xl_conv *d = &w->c->d;
     struct part *t = &w->part[w->n++];
@@ -238,12 +201,12 @@ static const char *lower_data(struct lowered *w)
     const size_t area = elems_of((size_t[]){d->n, d->c, w->rows, w->cols});
     for (size_t i = 0; i < residues; i++) {
         const size_t a = i / d->stride_w, b = i % d->stride_w;
-        struct side y, x;
+        struct xl__conv_side y, x;
         if (a >= d->h || b >= d->w ||
-            !find_side(a, d->stride_h, d->dilation_h, d->pad_top, d->r, c->p,
-                       w->rows, &y) ||
-            !find_side(b, d->stride_w, d->dilation_w, d->pad_left, d->s, c->q,
-                       w->cols, &x)) {
+            !xl__conv_find_side(a, d->stride_h, d->dilation_h, d->pad_top,
+                                d->r, c->p, w->rows, &y) ||
+            !xl__conv_find_side(b, d->stride_w, d->dilation_w, d->pad_left,
+                                d->s, c->q, w->cols, &x)) {
             w->missing |= UINT64_C(1) << i;
             continue;
         }
@@ -640,24 +603,26 @@ LOWERED_TO(wgmma)
 LOWERED_TO(mma)
 LOWERED_TO(dpas)
 
-#define VARIANT(pass, method, ...)                                            \
-    const struct xl__variant xl__conv_##pass##_##method = {                   \
-        .name = "conv_" #pass "_" #method,                                    \
+#define NAMED(to, method, ...)                                                \
+    const struct xl__variant xl__conv_##to = {                                \
+        .name = "conv_" #to,                                                  \
         .repeats = "bit for bit: each element is one sum in a fixed order",   \
         .refuses = refuse_##method,                                           \
         .choose = choose_##method,                                            \
         .plan = plan_##method,                                                \
         __VA_ARGS__};
+#define VARIANT(pass, method, ...) NAMED(pass##_##method, method, __VA_ARGS__)
 VARIANT(data, cpu, .tunables = xl__conv_cpu_tunables)
 VARIANT(data, tiled, .tunables = xl__conv_tiled_tunables)
 VARIANT(data, direct, .tunables = xl__conv_direct_tunables,
         .own = &(const struct xl__conv_own){.keeps_filters = true})
-#define ON_ENGINE(method, ...)                                                \
-    VARIANT(data, method, .tunables = xl__gemm_##method##_tunables,           \
-            .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},                   \
-            .own = &(const struct xl__conv_own){__VA_ARGS__})
-ON_ENGINE(wgmma, .has_plain = true)
-ON_ENGINE(mma, .has_plain = true)
-ON_ENGINE(dpas, .by_pixel = true)
+#define ON_ENGINE(to, method, ...)                                            \
+    NAMED(to, method, .tunables = xl__gemm_##method##_tunables,               \
+          .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},                     \
+          .own = &(const struct xl__conv_own){__VA_ARGS__})
+/* What implicit_data.c refuses: few channels, groups, many residues. */
+ON_ENGINE(data_lowered_wgmma, wgmma, .has_plain = true)
+ON_ENGINE(data_mma, mma, .has_plain = true)
+ON_ENGINE(data_dpas, dpas, .by_pixel = true)
 VARIANT(filters, cpu, .tunables = xl__conv_cpu_tunables)
 VARIANT(filters, tiled, .tunables = xl__conv_tiled_tunables)

@@ -132,6 +132,17 @@ bool xl__conv_has_tensors(const struct xl__conv_canonical *c);
 /* Products that are summed to one element of the pass's result. */
 size_t xl__conv_terms(const struct xl__conv_canonical *c);
 
+/* The pixels of in of one residue of a stride along one side, whose gradient
+ * is a convolution of out's with `n` of the filter's elements, `first`, `first
+ * + period`, ... in reverse, over out's positions `skip` to `skip + in`. */
+struct xl__conv_side {
+    size_t first, period, n, dilation, skip, in, pad, pad_after;
+};
+/* false: no product reaches these pixels. out: how many there are. */
+bool xl__conv_find_side(size_t residue, size_t stride, size_t dilation,
+                        size_t pad, size_t taps, size_t positions, size_t out,
+                        struct xl__conv_side *s);
+
 /* conv.c: the alignment in bytes of every line of images at address `base` */
 size_t xl__conv_align(const xl_images *x, const size_t stride[XL__N_AT],
                       size_t base);
@@ -186,8 +197,8 @@ extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,
     xl__conv_data_cpu, xl__conv_data_direct, xl__conv_data_wgmma,
-    xl__conv_data_mma, xl__conv_data_dpas, xl__conv_filters_ref,
-    xl__conv_filters_tiled, xl__conv_filters_cpu, xl__conv_filters_mma,
-    xl__conv_filters_dpas;
+    xl__conv_data_lowered_wgmma, xl__conv_data_mma, xl__conv_data_dpas,
+    xl__conv_filters_ref, xl__conv_filters_tiled, xl__conv_filters_cpu,
+    xl__conv_filters_wgmma, xl__conv_filters_mma, xl__conv_filters_dpas;
 
 #endif

@@ -273,6 +273,7 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
     to->product.snippet = c->snippet;
     to->product.windows = &to->windows;
     to->product.windows_bytes = xl__windows_bytes(&to->windows);
+    to->product.windows_of_b = to->windows.of_b;
     xl__gemm_set_views(&g, base, p);
     return xl__gemm_orient(p).is_swapped
                ? "there is one filter, or in NCHW one pixel"

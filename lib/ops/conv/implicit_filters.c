@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv_filters_mma, conv_filters_dpas: the gradient of filters as a product of
- * matrices on a matrix engine, by gemm_mma and gemm_dpas, whose kernels gather
- * B from the images:
+/* conv_filters_mma, _wgmma, _dpas: the gradient of filters as a product of
+ * matrices on a matrix engine, by gemm_mma, gemm_wgmma and gemm_dpas, whose
+ * kernels gather B from the images:
  *
  *   filters   is   filters x (rows, columns, channels of a filter)
  *   depth          pixels of out, of all images
@@ -83,6 +83,14 @@ static bool reads_out(const struct xl__conv_canonical *c, size_t *pixel)
     return out[XL__AT_C] <= 1 &&
            xl__conv_join(c->p, out[XL__AT_H], c->q, pixel) &&
            xl__conv_join(d->n, out[XL__AT_N], c->p * c->q, pixel);
+}
+
+/* Tensor maps have lines at multiples of 16 bytes. */
+static bool is_mapped(const xl_conv *d, size_t pixel,
+                      const struct xl__variant *of)
+{
+    return of != &xl__gemm_wgmma ||
+           (pixel % CHUNK == 0 && d->out.offset % XL__IMPLICIT_BYTES == 0);
 }
 
 static void copy_out(const struct xl__conv_canonical *c,
@@ -214,7 +222,7 @@ static const char *map_to_product(const struct xl__limits *l,
     w->images.value = XL__GEMM_OFF_B;
     if (xl__conv_span_of_input(&w->conv) / CHUNK > UINT32_MAX)
         return "offsets in 16 bytes do not fit in 32 bits";
-    if (!reads && !takes_pairs(of))
+    if (!takes_pairs(of) && (!reads || !is_mapped(d, to->pixel, of)))
         copy_out(c, to);
     to->is_direct =
         w->images.n == 0 && (d->filters.layout == XL_KRSC || d->r * d->s == 1);
@@ -232,6 +240,7 @@ static const char *map_to_product(const struct xl__limits *l,
     p->batch = g.batch;
     to->product.windows = w;
     to->product.windows_bytes = xl__windows_bytes(w);
+    to->product.windows_of_b = w->of_b;
     xl__gemm_set_views(&g, base, p);
     return NULL;
 }
@@ -351,6 +360,9 @@ fail:
     return status;
 }
 
+XL__BY_GEMM(conv_filters_, wgmma,
+            .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
+            .own = &(const struct xl__conv_own){.has_plain = true})
 XL__BY_GEMM(conv_filters_, mma, .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
             .own = &(const struct xl__conv_own){.has_plain = true})
 XL__BY_GEMM(conv_filters_, dpas,

@@ -2,6 +2,7 @@
 /* Sizes, strides, flop and bytes of a convolution. */
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "ops/conv/conv.h"
 
 /* The number of positions along `length` of a filter of `size` elements at
@@ -184,6 +185,37 @@ bool xl__conv_reads(const xl_conv *d)
     return xl__scalar_round(d->alpha,
                             xl__conv_y_dtype(xl__conv_result_dtype(d),
                                              d->epilogue.expr)) != 0;
+}
+
+bool xl__conv_find_side(size_t residue, size_t stride, size_t dilation,
+                        size_t pad, size_t taps, size_t positions, size_t out,
+                        struct xl__conv_side *s)
+{
+    const size_t common = xl__gcd(stride, dilation);
+    const size_t at = residue + pad;
+    *s = (struct xl__conv_side){.period = stride / common,
+                                .dilation = dilation / common};
+    while (s->first < taps && s->first < s->period &&
+           (at % stride + stride - s->first * dilation % stride) % stride)
+        s->first++;
+    if (s->first >= taps || s->first >= s->period)
+        return false;
+    s->n = xl__ceil_div(taps - s->first, s->period);
+    /* Where the first of the taps is at the first pixel, then the last. */
+    const long base = ((long)at - (long)(s->first * dilation)) / (long)stride;
+    const long before = (long)((s->n - 1) * s->dilation) - base;
+    s->skip = before < 0 ? (size_t)-before : 0;
+    s->pad = before > 0 ? (size_t)before : 0;
+    if (s->skip >= positions)
+        return false;
+    s->in = positions - s->skip;
+    const long after =
+        (long)(out + s->dilation * (s->n - 1)) - (long)(s->in + s->pad);
+    s->pad_after = after > 0 ? (size_t)after : 0;
+    if (after < 0 && (size_t)-after >= s->in)
+        return false;
+    s->in -= after < 0 ? (size_t)-after : 0;
+    return true;
 }
 
 size_t xl__conv_terms(const struct xl__conv_canonical *c)

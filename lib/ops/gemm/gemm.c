@@ -730,15 +730,16 @@ double xl__gemm_bytes(const xl_gemm *g)
     const double touched = g->beta != 0 ? 2 : 1;
     const struct xl__places a = xl__batch_a(&g->batch),
                             b = xl__batch_b(&g->batch);
-    return (xl__gemm_windows(g)
-                ? ((const struct xl__gemm_canonical *)(const void *)g)
-                      ->windows_bytes
-                : (double)xl__places_matrices(&a) * m * k *
-                      (double)xl_dtype_bytes(g->a.dtype)) +
-           (double)xl__places_matrices(&b) * k * n *
-               (double)xl_dtype_bytes(g->b.dtype) +
+    const struct xl__gemm_canonical *c = (const void *)g;
+    double of_a = (double)xl__places_matrices(&a) * m * k *
+                  (double)xl_dtype_bytes(g->a.dtype);
+    double of_b = (double)xl__places_matrices(&b) * k * n *
+                  (double)xl_dtype_bytes(g->b.dtype);
+    if (c->windows)
+        *(c->windows_of_b ? &of_b : &of_a) = c->windows_bytes;
+    return of_a + of_b +
            count * touched * m * n * (double)xl_dtype_bytes(g->c.dtype) +
-           scale_bytes((const void *)g);
+           scale_bytes(c);
 }
 
 static void keep_scales(struct xl__kept *k, xl_scales *s)

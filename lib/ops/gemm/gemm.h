@@ -42,6 +42,7 @@ struct xl__gemm_canonical {
                                           one is windows of images, of so many
                                           bytes (engines/windows.h) */
     double windows_bytes;
+    bool windows_of_b;
 };
 
 /* Call slots of gemm's plans. The offset lists of a batch are those of A, B

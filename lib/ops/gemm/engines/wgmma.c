@@ -20,28 +20,38 @@
 #include "ops/gemm/engines/windows.h"
 #include "ops/path/cost.h"
 
-enum { SLAB = 64, WORD = 4, ALIGN = 16 };
+enum {
+    SLAB = 64,
+    WORD = 4,
+    ALIGN = 16,
+    JOIN_WARPS = 16, /* of a group of gemm/nvidia/wgmma_join.cl */
+    JOIN_BLOCK = 16  /* rows and columns that a warp joins */
+};
 
 /* -- maps ----------------------------------------------------------------- */
 
-/* The map of one operand, of which a tile reads `lines` rows or columns and
- * the product has `extent`. */
+/* The map of one operand, of which the product has `extent` rows or columns,
+ * with boxes of one element. */
 static struct xl__tensor_map
-operand_map(const struct xl__wgmma_tiling *v,
-            const struct xl__wgmma_operand *operand, size_t extent,
-            size_t lines)
+operand_map(const struct xl__wgmma_job *j,
+            const struct xl__wgmma_operand *operand, size_t extent)
 {
-    const struct xl__wgmma_job *j = v->job;
-    const size_t products = operand->step > 0 ? v->g->batch.count : 1;
+    const xl_gemm *g = j->canonical;
+    const struct xl__windows *w = j->a.windows;
+    const size_t products = operand->step > 0 ? g->batch.count : 1;
     const size_t third = j->planes > 1 ? operand->plane : operand->step;
     struct xl__tensor_map m = {
         .dtype = j->in,
         .is_rounded = j->in == XL_F32,
-        .size = {operand->across ? extent : v->g->k,
-                 operand->across ? v->g->k : extent, products * j->planes},
+        .size = {operand->across ? extent : g->k,
+                 operand->across ? g->k : extent, products * j->planes},
         .stride = {1, operand->line, third > 0 ? third : operand->line},
-        .box = {operand->across ? SLAB : v->t.bk,
-                operand->across ? v->t.bk : lines, 1}};
+        .box = {1, 1, 1}};
+    if (w && w->taps.n > 0) {
+        m.size[1] = w->taps.depth;
+        m.size[2] = w->taps.n;
+        m.stride[2] = w->taps.step;
+    }
     return m;
 }
 
@@ -70,6 +80,18 @@ static size_t product_step(const struct xl__wgmma_tiling *v,
 static size_t sums_offset(const struct xl__wgmma_job *j)
 {
     return xl__round_up(j->taken_bytes, ALIGN) / WORD;
+}
+
+/* Warps that share the parts of a block of C, a power of two: so many that
+ * each has few. */
+static size_t join_sets(const struct xl__wgmma_tiling *v)
+{
+    enum { FEW = 4 };
+    size_t sets = 1;
+    while (v->is_cut && sets < JOIN_WARPS &&
+           sets * FEW < xl__ceil_div(v->units, v->stream.each) + 1)
+        sets *= 2;
+    return sets;
 }
 
 static size_t offset_or_0(long at)
@@ -111,14 +133,16 @@ static void arg_head(const struct xl__wgmma_tiling *v, struct xl__step *s)
     xl__arg_u64(s, offset_or_0(v->job->at_rows));
     xl__arg_u64(s, offset_or_0(v->job->at_cols));
     xl__arg_u64(s, offset_or_0(v->job->at_flag));
-    xl__arg_u64(s, 0);
+    xl__arg_u64(s, join_sets(v));
 }
 
 static void arg_operand(const struct xl__wgmma_tiling *v,
                         const struct xl__wgmma_operand *operand, size_t extent,
                         size_t lines, struct xl__step *s)
 {
-    const struct xl__tensor_map m = operand_map(v, operand, extent, lines);
+    struct xl__tensor_map m = operand_map(v->job, operand, extent);
+    m.box[0] = operand->across ? SLAB : v->t.bk;
+    m.box[1] = operand->across ? v->t.bk : lines;
     xl__arg_mem(s, operand->mem);
     if (operand->windows)
         xl__arg_windows(s, operand->windows, v->t.bk);
@@ -135,6 +159,8 @@ static void arg_result(const struct xl__wgmma_tiling *v, bool maps,
     xl__arg_mem(s, XL__GEMM_C);
     if (maps)
         xl__arg_tensor_map(s, &c, XL__GEMM_OFF_C, 0);
+    if (xl__wgmma_has_residues(v))
+        xl__arg_residues(s, v->a->windows, v->t.bk);
     if (v->is_cut || j->at_rows != XL__WGMMA_NONE ||
         j->at_flag != XL__WGMMA_NONE)
         xl__arg_mem(s, XL__MEM_SCRATCH);
@@ -201,15 +227,16 @@ static void add_tiles(const struct xl__limits *l,
 /* The join stores to C by its offset, whatever FORM the tiles' kernel has. */
 static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
 {
-    enum { COLUMNS = 32, KEPT = 8192 };
+    enum { KEPT = 2048, LANES = 32 }; /* bytes, items of a warp */
+    const size_t warps = v->stream.tiles * (v->t.bm / JOIN_BLOCK) *
+                         xl__ceil_div(v->t.bn, JOIN_BLOCK) * join_sets(v);
     struct xl__wgmma_tiling by_value = *v;
     by_value.form = XL__FORM_VALUES;
     struct xl__step *s =
         add_step(&by_value, "gemm/nvidia/wgmma_join.cl", "gemm_wgmma_join", p);
-    s->local[0] = v->op->lanes;
-    s->global[0] = v->stream.tiles * (v->t.bm / v->op->m) *
-                   xl__ceil_div(v->t.bn, COLUMNS) * s->local[0];
-    s->local_mem_bytes = KEPT;
+    s->local[0] = JOIN_WARPS * LANES;
+    s->global[0] = xl__ceil_div(warps, JOIN_WARPS) * s->local[0];
+    s->local_mem_bytes = JOIN_WARPS * KEPT;
     arg_head(&by_value, s);
     arg_result(v, false, s);
 }
@@ -220,16 +247,9 @@ static const char *map_refused(const struct xl__limits *l,
                                const struct xl__wgmma_operand *operand,
                                size_t extent, const struct xl__wgmma_job *j)
 {
-    const xl_gemm *g = j->canonical;
     if (operand->windows)
         return NULL;
-    const size_t third = j->planes > 1 ? operand->plane : operand->step;
-    const struct xl__tensor_map m = {
-        .dtype = j->in,
-        .size = {operand->across ? extent : g->k,
-                 operand->across ? g->k : extent, g->batch.count * j->planes},
-        .stride = {1, operand->line, third > 0 ? third : operand->line},
-        .box = {1, 1, 1}};
+    const struct xl__tensor_map m = operand_map(j, operand, extent);
     return xl__tensor_map_refused(
         &m, xl__num_or(l, XL__F_max_alloc_bytes, INFINITY));
 }
@@ -340,20 +360,26 @@ static void use_copies(const struct xl__windows *w, size_t k,
                        struct wgmma_product *out)
 {
     struct xl__wgmma_operand *const a = &out->job.a, *const b = &out->job.b;
+    struct xl__wgmma_operand *const images = w->across ? b : a, *const other =
+                                                                    w->across
+                                                                        ? a
+                                                                        : b;
     out->windows = xl__windows_place(w, 0);
     out->job.taken_bytes = out->windows.end_bytes;
-    a->windows = w;
+    images->windows = w;
     if (w->images.n > 0) {
-        a->mem = XL__MEM_SCRATCH;
-        a->offset = XL__WGMMA_NONE;
-        a->first = out->windows.images;
+        images->mem = XL__MEM_SCRATCH;
+        images->offset = XL__WGMMA_NONE;
+        images->first = out->windows.images;
     }
     if (w->filters.n > 0)
-        *b = (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
-                                        .offset = XL__WGMMA_NONE,
-                                        .first = out->windows.filters,
-                                        .line = k,
-                                        .step = b->step};
+        *other =
+            (struct xl__wgmma_operand){.mem = XL__MEM_SCRATCH,
+                                       .offset = XL__WGMMA_NONE,
+                                       .first = out->windows.filters,
+                                       .across = w->across,
+                                       .line = w->across ? w->filters.c : k,
+                                       .step = other->step};
 }
 
 static bool is_f8(xl_dtype dtype)
@@ -404,8 +430,8 @@ static const char *refuse_wgmma(const struct xl__limits *l, const void *desc)
     const struct xl__windows *w = xl__gemm_windows(desc);
     struct wgmma_product p;
     const char *why;
-    if (w && w->of_b)
-        return "it gathers windows as rows of A alone";
+    if (w && w->of_b != w->across)
+        return "it gathers windows as rows of A and of B alone";
     if (g->a.dtype == XL_F64)
         return "f64 is not supported on the matrix engine";
     if (g->a.dtype == XL_F32 && g->accuracy != XL_ACCURACY_FAST)
@@ -460,8 +486,8 @@ static xl_status plan_wgmma(const struct xl__limits *l, const void *desc,
         xl__gemm_transpose_add(desc, &s.a, &before.copy[0], p);
     if (before.is_copied[1])
         xl__gemm_transpose_add(desc, &s.b, &before.copy[1], p);
-    if (before.job.a.windows)
-        xl__windows_copy(l, before.job.a.windows, &before.windows, p);
+    if (xl__gemm_windows(desc))
+        xl__windows_copy(l, xl__gemm_windows(desc), &before.windows, p);
     const xl_status status =
         xl__wgmma_add(l, &before.job, params, p, &ns, &p->bound);
     if (status != XL_OK)

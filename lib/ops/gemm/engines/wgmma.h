@@ -26,7 +26,7 @@ struct xl__wgmma_operand {
                      several */
     size_t step;  /* elements from one product to the next; 0: they share
                      it */
-    const struct xl__windows *windows; /* of A; NULL: it is a matrix */
+    const struct xl__windows *windows; /* NULL: it is a matrix */
 };
 
 /* What is multiplied. C, its type, alpha, beta, the batch and the epilogue are

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "ops/gemm/engines/windows.h"
 #include "ops/path/cost.h"
 
 const struct xl__tunable xl__gemm_wgmma_tunables[] = {
@@ -101,7 +102,8 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
         MORE_OF_3 = 96,
         INT_ROWS_OF_2 = 96,
         BESIDE_EPILOGUE = 64,
-        BESIDE_WINDOWS = 80
+        BESIDE_WINDOWS = 80,
+        BESIDE_COLUMNS = 120
     };
     const size_t held = sum_registers(v);
     if (v->a->windows && v->t.bm == 3 * v->op->m &&
@@ -110,7 +112,7 @@ static bool registers_fit(const struct xl__wgmma_tiling *v)
     if (v->t.bm == 3 * v->op->m && xl__gemm_epilogue_text(v->job->canonical))
         return held <= BESIDE_EPILOGUE;
     if (v->t.bm == v->op->m)
-        return held <= OF_1;
+        return held <= (v->a->windows && v->a->across ? BESIDE_COLUMNS : OF_1);
     /* Sums in i32 become floats for the epilogue. */
     if (v->t.bm == 2 * v->op->m && v->form == XL__FORM_ROWS &&
         v->job->in == XL_I8 && xl__gemm_epilogue_text(v->job->canonical))
@@ -191,6 +193,11 @@ static bool is_short_epilogue(const struct xl__wgmma_tiling *v,
     return s->flop * (double)v->t.bn / 2 <= most;
 }
 
+bool xl__wgmma_has_residues(const struct xl__wgmma_tiling *v)
+{
+    return v->a->windows && v->a->windows->n_residues > 0;
+}
+
 /* Choose the FORM: by the rows of C and what is computed of its elements. */
 static enum xl__wgmma_form choose_form(const struct xl__wgmma_tiling *v)
 {
@@ -202,7 +209,8 @@ static enum xl__wgmma_form choose_form(const struct xl__wgmma_tiling *v)
         is_short_epilogue(v, xl__gemm_epilogue_text(v->job->canonical)) &&
         v->s.c_aligned >= CHUNK &&
         v->n % CHUNK == 0; /* boxes are clipped by 16 bytes: NV-32 */
-    if (is_plain && v->t.bn % SLAB == 0 && v->t.bn > NARROW)
+    if (is_plain && v->t.bn % SLAB == 0 && v->t.bn > NARROW &&
+        !xl__wgmma_has_residues(v))
         return XL__FORM_BOXES;
     if (is_plain && v->t.bn % PAIR == 0)
         return XL__FORM_ROWS;
@@ -260,6 +268,8 @@ static bool count_tiles(const struct xl__limits *l, struct xl__wgmma_tiling *v)
     v->is_cut = v->t.parts > 1;
     if (!v->is_cut)
         return true;
+    if (xl__wgmma_has_residues(v))
+        return false; /* their tiles differ in depth */
     v->stream = xl__stream_k_divide(v->tiles, v->units,
                                     xl__size_or(l, XL__F_compute_units, 1),
                                     LEAST_UNITS);
@@ -375,6 +385,13 @@ static double group_clocks(const struct xl__wgmma_model *c,
     const double stage = stage_clocks(c, v), store = store_clocks(c, v);
     const double tile = (double)v->units * stage + store;
     const struct xl__stream_k *s = &v->stream;
+    if (xl__wgmma_has_residues(v)) {
+        /* The deepest tile, or an even share of all. */
+        const struct xl__windows *w = v->a->windows;
+        const double stages = (double)(w->residue[0].r * w->residue[0].s) *
+                              ceil((double)w->taps.padded / (double)v->t.bk);
+        return fmax(stages * stage + store, (double)v->tiles / n_cus * tile);
+    }
     if (!v->is_cut)
         return ceil((double)v->tiles / n_cus) * tile;
     const double sums = (double)(v->t.bm * v->t.bn);

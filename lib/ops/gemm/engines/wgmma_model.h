@@ -35,6 +35,8 @@ bool xl__wgmma_tiling_init(const struct xl__limits *l,
                            const struct xl__wgmma_job *job,
                            const struct xl__wgmma_tile *t,
                            struct xl__wgmma_tiling *out);
+/* Whether rows of C are pixels of residues (windows.h). */
+bool xl__wgmma_has_residues(const struct xl__wgmma_tiling *v);
 size_t xl__wgmma_items(const struct xl__wgmma_tiling *v);
 /* Number of work-groups, which stay resident until all tiles are done. */
 size_t xl__wgmma_groups(const struct xl__limits *l,

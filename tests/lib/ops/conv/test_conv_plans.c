@@ -278,15 +278,18 @@ static xl_conv random_conv(struct xl__rng *rng)
 /* The backward passes as the convolutions that they are lowered to. */
 static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
 {
-    static const struct xl__variant *const variants[][6] = {
+    enum { MOST = 7 };
+    static const struct xl__variant *const variants[][MOST] = {
         [XL_CONV_BACKWARD_DATA] = {&xl__conv_data_cpu, &xl__conv_data_tiled,
                                    &xl__conv_data_ref, &xl__conv_data_mma,
                                    &xl__conv_data_wgmma,
+                                   &xl__conv_data_lowered_wgmma,
                                    &xl__conv_data_direct},
         [XL_CONV_BACKWARD_FILTERS] = {
             &xl__conv_filters_cpu, &xl__conv_filters_tiled,
-            &xl__conv_filters_ref, &xl__conv_filters_mma}};
-    unsigned planned[6] = {0};
+            &xl__conv_filters_ref, &xl__conv_filters_mma,
+            &xl__conv_filters_wgmma}};
+    unsigned planned[MOST] = {0};
     struct xl__limits l;
     struct xl__rng rng;
     make_plan(m, &l);
@@ -303,14 +306,14 @@ static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
             d.out.dtype;
         memset(&call, 0, sizeof call);
         assert_int_equal(xl__op_conv_data.bind(NULL, &d, &c, &call), XL_OK);
-        for (unsigned v = 0; v < 6 && variants[pass][v]; v++)
+        for (unsigned v = 0; v < MOST && variants[pass][v]; v++)
             planned[v] += check_variant(&l, variants[pass][v], &c);
     }
     assert_int_equal(planned[0] > 0, m->is_cpu && m->vector >= 4);
     assert_true(planned[1] > 0 && planned[2] > 0);
     assert_int_equal(planned[3] > 0, m->capability >= 80 || m->arch);
-    if (pass == XL_CONV_BACKWARD_DATA)
-        assert_int_equal(planned[4] > 0, m->capability == 90);
+    for (unsigned v = 4; v < 6 && variants[pass][v]; v++)
+        assert_int_equal(planned[v] > 0, m->capability == 90);
     xl__limits_clear(&l);
 }
 
