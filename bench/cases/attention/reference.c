@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 /* How far key j is behind query i, where the last of each are at one place. */
 static double distance(const struct attention_case *c, size_t b, size_t i,
@@ -170,10 +171,10 @@ double attention_expected(const struct attention_ref *r,
     const xl_dtype t = attention_out(r->c);
     const bool is_f8 = r->c->dtype == XL_F8E4M3;
     const double narrow = t == XL_F32 ? 0 : ref_roundoff(t);
-    const double weights =
-        is_f8 ? ref_roundoff(XL_F8E4M3) + (double)r->c->n_kv / f8_sums
-              : narrow + losses[r->c->accuracy].product +
-                    losses[r->c->accuracy].block;
+    const double weights = is_f8 ? xl__dtype_unit_roundoff(XL_F8E4M3) +
+                                       (double)r->c->n_kv / f8_sums
+                                 : narrow + losses[r->c->accuracy].product +
+                                       losses[r->c->accuracy].block;
     const double least = is_f8 ? 0x1p-16 : ref_floor(XL_F32);
     double sum = 0, size = 0, all = 0;
     for (size_t j = row->first; j < row->last; j++) {
