@@ -200,6 +200,9 @@ struct xl__attention_tile {
     size_t queries; /* 64 for each four sub-groups that multiply */
     size_t keys;    /* of a block */
     double block_clocks, tile_clocks; /* of each block, of the tile besides */
+    /* What its registers hold besides: nothing; caps, slopes and prologues;
+     * these and a mask, without which it is slower than others. */
+    enum { XL__SCALED, XL__SCORED, XL__MASKED } scores;
 };
 struct xl__attention_model {
     /* Those of a d_head together; of 16-bit types, of f8e4m3. */

@@ -86,16 +86,18 @@ static const struct xl__wgmma_model wgmma = { /* NV-34 */
 };
 static const struct xl__attention_model attention = { /* NV-56 */
     .tiles = (const struct xl__attention_tile[]){
-        { 64, 192, 128, 2360, 3100},
-        { 64, 128, 128, 1800, 2200},
-        {128, 192,  80, 1920, 3100},
-        {128, 128, 128, 2350, 2200},
-        {0, 0, 0, 0, 0},
+        { 64, 192, 128, 2360, 3100, XL__SCALED},
+        { 64, 128, 128, 1800, 2200, XL__SCORED},
+        { 64, 128,  64, 1000, 2200, XL__MASKED},
+        {128, 192,  80, 1920, 3100, XL__SCALED},
+        {128, 128, 128, 2350, 2200, XL__SCORED},
+        {128, 128,  64, 1300, 2200, XL__MASKED},
+        {0, 0, 0, 0, 0, XL__SCALED},
     },
     .f8_tiles = (const struct xl__attention_tile[]){
-        {128, 192,  96, 1770, 3100},
-        {128, 128, 128, 1800, 2200},
-        {0, 0, 0, 0, 0},
+        {128, 192,  96, 1770, 3100, XL__SCALED},
+        {128, 128, 128, 1800, 2200, XL__SCALED},
+        {0, 0, 0, 0, 0, XL__SCALED},
     },
     .section_bytes = 32 << 20,
     .grad_block_clocks = 3200,

@@ -28,6 +28,8 @@
  *               weight of 0 would not hide if they are no numbers, are
  *               overwritten with 0 in local memory, and where fewer than 16
  *               rows of O are left, items store them one by one.
+ *               Scores that are more than scaled products (PLAIN 0) are made of
+ *               S in registers before the maxima; c is log2(e) then.
  *               Of f8e4m3 q, k and v are multiplied as bytes. V then is
  *               read as values.clh has it, keys along lines, in an order in
  *               which P is an operand as it is in registers. P is 2^BIAS times
@@ -39,7 +41,8 @@
  *               V), 16 (O) rows; of bytes 128 columns. Of f8e4m3 vs is scratch
  *               memory, in which AT_V bytes are before the values, and its map
  *               and scale are not read. lse: floats, if LSE. counter: a word of 0 if
- *               IS_COUNTED, which counts tiles; else not read. ROWS_PARAMS
+ *               IS_COUNTED, which counts tiles; else not read. ROWS_PARAMS;
+ *               SCORE_PARAMS below
  * Launch        local 128 (NC + 1), global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  LOCAL_BYTES below
@@ -48,8 +51,9 @@
  *               block, a multiple of 16, of f8e4m3 of 32; ST stages; QREG 1: Q in
  *               registers; CAUSAL 1: query i sees keys up to i + n_kv - n_q;
  *               LSE 1; Q_ROWS, KV_ROWS 0 to 2: attention/sequences.clh;
- *               XL_SPIN_LIMIT: common/nvidia/tma.clh
- * Needs         sm_90a; scale > 0; of f8e4m3 no Q_ROWS, KV_ROWS
+ *               CAP, MT, MU, SLOPES: attention/attention.clh; XL_SPIN_LIMIT:
+ *               common/nvidia/tma.clh
+ * Needs         sm_90a; scale > 0; of f8e4m3 no Q_ROWS, KV_ROWS, and PLAIN
  * Cost          4 D flop a pair of a query and a key that it sees
  * Source        Dao et al. 2022 (tiles with online softmax), Shah et al. 2024
  *               (consumers that take turns); PTX ISA 9.0; NV-29 to NV-32 */
@@ -81,16 +85,37 @@
 #define TI DT
 #define UA 0
 #define UB 0
+#define PLACE int
+#define XL_EP_PRODUCT uint
 #include "common/types.clh"
 #include "common/nvidia/tma.clh"
 #include "common/nvidia/warp.clh"
 #include "common/nvidia/wgmma_ptx.clh"
 #include "attention/nvidia/ring.clh"
-#include "attention/sequences.clh"
+#include "attention/attention.clh"
 
 #define IS_RAGGED (Q_ROWS || KV_ROWS)
 #define IS_COUNTED (CAUSAL || IS_RAGGED)
 #define IS_F8 (DT == 8)
+#if PLAIN
+#define SCORE_PARAMS
+#define SCORE_OPERANDS
+#else
+#define SCORE_PARAMS                                                          \
+    , __global const MASK_ELEM *mask, __global const float *slopes,           \
+        const float cap, const struct view mask_at,                           \
+        const struct head_values slopes_at XL_PROLOGUE_PARAMS
+/* For ROW(), which reads no more of these. */
+#define SCORE_OPERANDS                                                        \
+    struct views at;                                                          \
+    struct sizes n;                                                           \
+    at.mask = mask_at;                                                        \
+    n.slopes = slopes_at;                                                     \
+    n.n_heads = N_HEADS;                                                      \
+    n.before = n.after = 0;                                                   \
+    n.n_q = (ulong)MOST_Q;                                                    \
+    n.n_kv = (ulong)MOST_KV;
+#endif
 
 #if IS_F8
 #include "attention/nvidia/values.clh"
@@ -172,9 +197,10 @@ struct slot {
 #if IS_F8
     float c, factor; /* of scores, as base 2; of results */
     uint values;     /* number of the head's */
-    int gap;
+    uint z;          /* head of all sequences */
 #else
-    int n_q, n_kv, offset, gap; /* of its sequence, if IS_RAGGED */
+    int n_q, n_kv, offset; /* of its sequence, if IS_RAGGED */
+    uint z;                /* head of all sequences */
 #endif
     struct corner q, k, v, o;
     ulong full, empty;
@@ -333,6 +359,7 @@ static inline void describe_tile(__local volatile struct slot *slot, uint t,
     const struct tile a = locate_tile(t, TILES_Q, HEADS, MOST_Q, MOST_KV, head);
     const uint batch = a.head / N_HEADS, h = a.head - batch * N_HEADS;
 #endif
+    slot->z = batch * N_HEADS + h;
     slot->row = (int)(a.rows * NC * 64);
     slot->blocks = (int)a.blocks;
 #if LSE
@@ -573,6 +600,51 @@ static inline int item_row(int lid)
     } while (0);
 #define NO_MASK(key0)
 
+/* Products become scores. Rows behind the last are taken as it, and so are keys
+ * where LIMITED is _END. An item's two rows share what depends on the key, but
+ * of a mask, where each has an address, one follows the other. */
+#if PLAIN
+#define SCORE(key0, LIMITED)
+#else
+#define KEY(j) (ulong)(j)
+#define KEY_END(j) (ulong)min(j, max(N_KV, 1) - 1)
+#define SCORE_PAIR(d, g, e, f, r, KEY_OF)                                     \
+    d##g##_##e = score(r, d##g##_##e,                                         \
+                       KEY_OF(first + (g) * 8) XL_PROLOGUE_ARGS);             \
+    d##g##_##f = score(r, d##g##_##f,                                         \
+                       KEY_OF(first + (g) * 8 + 1) XL_PROLOGUE_ARGS);
+#define SCORE_ABOVE(d, g) SCORE_PAIR(d, g, 0, 1, above, KEY)
+#define SCORE_BELOW(d, g) SCORE_PAIR(d, g, 2, 3, below, KEY)
+#define SCORE_ABOVE_END(d, g) SCORE_PAIR(d, g, 0, 1, above, KEY_END)
+#define SCORE_BELOW_END(d, g) SCORE_PAIR(d, g, 2, 3, below, KEY_END)
+#define SCORE_BOTH(d, g) SCORE_ABOVE(d, g) SCORE_BELOW(d, g)
+#define SCORE_BOTH_END(d, g) SCORE_ABOVE_END(d, g) SCORE_BELOW_END(d, g)
+#define SCORED_ROW(name, i)                                                   \
+    const struct row name =                                                   \
+        ROW(b_, h_, (ulong)min(row0 + item_row(lid_) + (i), N_Q - 1))
+#if MT >= 0
+#define SCORE_ROWS(LIMITED)                                                   \
+    {                                                                         \
+        SCORED_ROW(above, 0);                                                 \
+        WG_GROUPS(SCORE_ABOVE##LIMITED, s)                                    \
+    }                                                                         \
+    SCORED_ROW(below, 8);                                                     \
+    WG_GROUPS(SCORE_BELOW##LIMITED, s)
+#else
+#define SCORE_ROWS(LIMITED)                                                   \
+    SCORED_ROW(above, 0);                                                     \
+    SCORED_ROW(below, 8);                                                     \
+    WG_GROUPS(SCORE_BOTH##LIMITED, s)
+#endif
+#define SCORE(key0, LIMITED)                                                  \
+    do {                                                                      \
+        const int lid_ = (int)xl_local_id();                                  \
+        const int first = (key0) + lid_ % 4 * 2;                              \
+        const uint b_ = slot->z / N_HEADS, h_ = slot->z - b_ * N_HEADS;       \
+        SCORE_ROWS(LIMITED)                                                   \
+    } while (0);
+#endif
+
 /* -- a consumer's blocks -------------------------------------------------- */
 
 #define WAIT_TURN() xl_named_sync(1 + w, 256)
@@ -608,7 +680,7 @@ static inline void clear_lines(uint at, int line)
 #if KV_ROWS
 #define CLEAR_BEHIND(key0)                                                    \
     if (!more && (key0) + BK > N_KV) {                                        \
-        clear_lines(at + V_AT + v.s * KV_BYTES, max(N_KV - (key0), 0));       \
+        clear_lines(room + V_AT + v.s * KV_BYTES, max(N_KV - (key0), 0));     \
         xl_named_sync(NC + 1 + w, 128);                                       \
     }
 #else
@@ -616,7 +688,7 @@ static inline void clear_lines(uint at, int line)
 #endif
 
 /* Scores of the keys from key0 on, and the sums of the block before. */
-#define BLOCK(MASK_OF)                                                     \
+#define BLOCK(LIMITED, MASK_OF)                                               \
     do {                                                                      \
         xl_bar_wait(b.k_full + 8 * k.s, k.phase);                             \
         WAIT_TURN();                                                          \
@@ -632,6 +704,7 @@ static inline void clear_lines(uint at, int line)
         PASS_TURN();                                                          \
         WAIT_S(1);                                                            \
         FREE_K();                                                             \
+        SCORE(key0, LIMITED)                                                  \
         MASK_OF(key0)                                                         \
         float f0 = 1, f1 = 1;                                                 \
         ROW_MAXIMA();                                                         \
@@ -717,19 +790,20 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 struct xl_map k_map, __global const uchar *vs,
                 struct xl_map v_map, __global uchar *os, struct xl_map o_map,
                 __global float *lse, __global uint *counter,
-                const float scale ROWS_PARAMS)
+                const float scale ROWS_PARAMS SCORE_PARAMS)
 {
     __local uchar mem[LOCAL_BYTES] __attribute__((aligned(1024)));
     __local volatile struct slot *const slots =
         (__local volatile struct slot *)(mem + SLOTS_AT);
     const uint lid = (uint)get_local_id(0), lane = lid % 32;
-    const uint at = XL_LOCAL(mem), w = xl_warpgroup(lid);
-    const struct barriers b = locate_barriers(at);
+    const uint room = XL_LOCAL(mem), w = xl_warpgroup(lid);
+    const struct barriers b = locate_barriers(room);
     XL_MAP(map_q, attention_wgmma, 1);
     XL_MAP(map_k, attention_wgmma, 3);
     XL_MAP(map_v, attention_wgmma, 5);
     XL_MAP(map_o, attention_wgmma, 7);
     uint n_done = 0;
+    SCORE_OPERANDS
 
     if (lid == NC * 128)
         init_barriers(&b, slots);
@@ -772,11 +846,11 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 if (j < 0)
                     break;
 #define LOAD_ROWS(x, X, j)                                                    \
-    load_rows(at + X##_AT + x.s * KV_BYTES, map_##x, b.x##_full + 8 * x.s,    \
+    load_rows(room + X##_AT + x.s * KV_BYTES, map_##x, b.x##_full + 8 * x.s,    \
               &slot->x, (j) * BK, BK)
 #if IS_F8
 #define LOAD_V(v, V, j)                                                       \
-    xl_line_load(at + V_AT + v.s * KV_BYTES,                                  \
+    xl_line_load(room + V_AT + v.s * KV_BYTES,                                  \
                  vs + AT_V +                                                  \
                      ((ulong)slot->values * KV_BLOCKS + (uint)(j)) *          \
                          KV_BYTES,                                            \
@@ -794,7 +868,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 for (uint i = 0; i < NC; i++) {
                     xl_bar_wait(b.q_empty + 8 * i, n_done % 2 ^ 1);
                     xl_bar_expect(b.q_full + 8 * i, Q_BYTES);
-                    load_rows(at + i * Q_BYTES, map_q, b.q_full + 8 * i,
+                    load_rows(room + i * Q_BYTES, map_q, b.q_full + 8 * i,
                               &slot->q, slot->row + (int)(i * 64), 64);
                 }
                 #pragma unroll 1
@@ -812,13 +886,13 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
         float O_LIST(WG_ZERO);
         uint P_LIST(P_0);
         float m0 = 0, m1 = 0, l0 = 0, l1 = 0, l2 = 0, l3 = 0;
-        float c = scale * M_LOG2E_F;
+        float c = PLAIN ? scale * M_LOG2E_F : M_LOG2E_F;
         const uint is_first = lane == 0;
 #if !QREG
-        const uint low_q = WG_LOW(at + w * Q_BYTES, 16);
+        const uint low_q = WG_LOW(room + w * Q_BYTES, 16);
 #endif
-        const uint low_k = WG_LOW(at + K_AT, 16);
-        const uint low_v = WG_LOW(at + V_AT, IS_F8 ? 16 : BK * LINE);
+        const uint low_k = WG_LOW(room + K_AT, 16);
+        const uint low_v = WG_LOW(room + V_AT, IS_F8 ? 16 : BK * LINE);
 #if QREG
         uint Q_LIST(WORDS_0);
 #endif
@@ -834,6 +908,10 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
             if (blocks == 0)
                 break;
             const int row0 = slot->row + (int)(w * 64);
+#if !PLAIN && IS_RAGGED
+            n.n_q = (ulong)N_Q;
+            n.n_kv = (ulong)N_KV;
+#endif
 #if IS_F8
             c = slot->c;
 #endif
@@ -847,7 +925,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
             xl_bar_wait(b.q_full + 8 * w, n_done & 1);
 #if QREG
             {
-                const struct fragment f = locate_fragment(at, Q_BYTES);
+                const struct fragment f = locate_fragment(room, Q_BYTES);
                 Q_PAIRS(GET_Q, WG_NOTHING, q_)
             }
 #endif
@@ -867,6 +945,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                  * written first. */
                 xl_bar_arrive(b.q_empty + 8 * w, is_first);
 #endif
+                SCORE(key0, _END)
                 if (CAUSAL || key0 + BK > N_KV)
                     MASK(key0)
                 ROW_MAXIMA();
@@ -880,11 +959,11 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                 /* All of its rows see all keys of the blocks behind. */
                 #pragma unroll 1
                 for (; key0 >= 0 && key0 + BK > row0 + 1 + OFFSET; key0 -= BK)
-                    BLOCK(MASK);
+                    BLOCK(_END, MASK);
 #endif
                 #pragma unroll 1
                 for (; key0 >= 0; key0 -= BK)
-                    BLOCK(NO_MASK);
+                    BLOCK(, NO_MASK);
             }
             if (!QREG || end == 0)
                 xl_bar_arrive(b.q_empty + 8 * w, is_first);
@@ -941,7 +1020,7 @@ attention_wgmma(const ulong16 head, __global const uchar *qs,
                     if (is_first)
                         xl_box_read(); /* of the tile before */
                     xl_warp_sync();
-                    const struct fragment f = locate_fragment(at + O_AT, O_BYTES);
+                    const struct fragment f = locate_fragment(room + O_AT, O_BYTES);
                     O_PAIRS(PUT_O, o)
                     xl_box_fence();
                     xl_warp_sync();

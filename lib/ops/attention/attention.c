@@ -458,7 +458,7 @@ const char *xl__attention_needs_rows(const struct xl__attention_canonical *c)
     return NULL;
 }
 
-enum { VIEW_WORDS = 1 + XL__HEADS_DIMS };
+enum { VIEW_WORDS = 1 + XL__HEADS_DIMS, HEAD_WORDS = 3 };
 
 /* A `struct view` of attention.clh. */
 static void add_view(struct xl__step *step,
@@ -513,11 +513,40 @@ static void add_scales(struct xl__step *step,
         add_view(step, c, XL__ATTENTION_K_SCALES + i);
 }
 
+static void add_head_values(struct xl__step *step,
+                            const struct xl__attention_canonical *c,
+                            unsigned view)
+{
+    xl__arg_value_u64(step, XL__ATTENTION_OFF + view);
+    xl__arg_u64(step, c->view[view].stride[XL__HEADS_BATCH]);
+    xl__arg_u64(step, c->view[view].stride[XL__HEADS_HEAD]);
+}
+
+static void add_prologue(struct xl__step *step,
+                         const struct xl__attention_canonical *c)
+{
+    xl__arg_epilogue(step, c->score, XL__ATTENTION_OPERAND,
+                     XL__ATTENTION_OPERAND_VALUE, c->n_heads, false);
+}
+
+void xl__attention_add_score(struct xl__step *step,
+                             const struct xl__attention_canonical *c)
+{
+    xl__arg_mem(step, XL__ATTENTION_MEM + XL__ATTENTION_MASK);
+    xl__arg_mem(step, XL__ATTENTION_MEM + XL__ATTENTION_SLOPES);
+    xl__arg_value_f32(step, XL__ATTENTION_CAP);
+    xl__arg_words(step, VIEW_WORDS);
+    add_view(step, c, XL__ATTENTION_MASK);
+    xl__arg_words(step, HEAD_WORDS);
+    add_head_values(step, c, XL__ATTENTION_SLOPES);
+    add_prologue(step, c);
+}
+
 /* The members of `struct views` and `struct sizes` of attention.clh. */
 void xl__attention_args(struct xl__step *step,
                         const struct xl__attention_canonical *c)
 {
-    enum { HEAD_WORDS = 3, SIZES = 6 };
+    enum { SIZES = 6 };
     for (unsigned i = 0; i < XL__ATTENTION_K_SCALES; i++)
         xl__arg_mem(step, XL__ATTENTION_MEM + i);
     xl__arg_value_f32(step, XL__ATTENTION_SCALE);
@@ -526,11 +555,8 @@ void xl__attention_args(struct xl__step *step,
     for (unsigned i = 0; i < XL__ATTENTION_SLOPES; i++)
         add_view(step, c, i);
     xl__arg_words(step, 2 * HEAD_WORDS + SIZES);
-    for (unsigned i = XL__ATTENTION_SLOPES; i < XL__ATTENTION_K_SCALES; i++) {
-        xl__arg_value_u64(step, XL__ATTENTION_OFF + i);
-        xl__arg_u64(step, c->view[i].stride[XL__HEADS_BATCH]);
-        xl__arg_u64(step, c->view[i].stride[XL__HEADS_HEAD]);
-    }
+    for (unsigned i = XL__ATTENTION_SLOPES; i < XL__ATTENTION_K_SCALES; i++)
+        add_head_values(step, c, i);
     xl__arg_u64(step, c->n_heads);
     xl__arg_u64(step, xl__attention_share(c));
     xl__arg_u64(step, c->n_q);
@@ -541,8 +567,7 @@ void xl__attention_args(struct xl__step *step,
         xl__attention_add_rows(step, c);
     if (xl__attention_has_scales(c))
         add_scales(step, c);
-    xl__arg_epilogue(step, c->score, XL__ATTENTION_OPERAND,
-                     XL__ATTENTION_OPERAND_VALUE, c->n_heads, false);
+    add_prologue(step, c);
 }
 
 void xl__attention_defines(struct xl__step *step,

@@ -84,6 +84,14 @@ static inline bool xl__attention_has(const struct xl__attention_canonical *c,
 }
 /* Of k or v. */
 bool xl__attention_has_scales(const struct xl__attention_canonical *c);
+/* Is more done to a score than to scale it, before masks? */
+static inline bool
+xl__attention_has_score(const struct xl__attention_canonical *c)
+{
+    return c->score || c->has_cap ||
+           xl__attention_has(c, XL__ATTENTION_MASK) ||
+           xl__attention_has(c, XL__ATTENTION_SLOPES);
+}
 /* Of the gradient, not of the op itself. */
 static inline bool
 xl__attention_is_backward(const struct xl__attention_canonical *c)
@@ -170,6 +178,9 @@ void xl__attention_add_lists(struct xl__step *step, const xl_heads *list,
 /* ROWS_PARAMS of attention/sequences.clh. */
 void xl__attention_add_rows(struct xl__step *step,
                             const struct xl__attention_canonical *c);
+/* SCORE_PARAMS of attention/nvidia/wgmma.cl. */
+void xl__attention_add_score(struct xl__step *step,
+                             const struct xl__attention_canonical *c);
 /* backward.c: the same of the gradients' kernels: BACKWARD_PARAMS of
  * attention/backward.clh. */
 void xl__attention_backward_args(struct xl__step *step,

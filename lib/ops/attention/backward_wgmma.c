@@ -61,6 +61,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     const char *why = xl__wgmma_heads_refused(l, c);
     if (why)
         return why;
+    if (xl__attention_has_score(c))
+        return "masks, caps, slopes and prologues are not supported";
     if (c->d_head != D_HEAD && c->d_head != D_HEAD / 2)
         return "d_head is neither 64 nor 128";
     if (2 * layout_of(c).all_blocks > INT32_MAX)

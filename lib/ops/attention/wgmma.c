@@ -18,7 +18,7 @@ enum {
 
 static const struct xl__tunable tunables[] = {
     [XL__ATTENTION_BQ] = {"BQ", "queries of a tile", {128, 192, 0}},
-    [XL__ATTENTION_BK] = {"BK", "keys of a block", {80, 96, 128, 0}},
+    [XL__ATTENTION_BK] = {"BK", "keys of a block", {64, 80, 96, 128, 0}},
     {NULL, NULL, {0}},
 };
 
@@ -29,6 +29,17 @@ static bool is_f8(const struct xl__attention_canonical *c)
 
 /* -- tiles ---------------------------------------------------------------- */
 
+static bool fits(const struct xl__attention_canonical *c,
+                 const struct xl__attention_tile *t)
+{
+    if (t->d_head != c->d_head)
+        return false;
+    if (xl__attention_has(c, XL__ATTENTION_MASK))
+        return t->scores == XL__MASKED;
+    return t->scores == XL__SCORED ||
+           (t->scores == XL__SCALED && !xl__attention_has_score(c));
+}
+
 static const struct xl__attention_tile *
 find_tile(const struct xl__limits *l, const struct xl__attention_canonical *c,
           const struct xl__params *params)
@@ -38,7 +49,7 @@ find_tile(const struct xl__limits *l, const struct xl__attention_canonical *c,
                                               : is_f8(c) ? m->f8_tiles
                                                          : m->tiles;
          t && t->d_head; t++) {
-        if (t->d_head == c->d_head &&
+        if (fits(c, t) &&
             (!params || (params->value[XL__ATTENTION_BQ] == (int)t->queries &&
                          params->value[XL__ATTENTION_BK] == (int)t->keys)))
             return t;
@@ -72,6 +83,21 @@ static bool is_ragged(const struct xl__attention_canonical *c)
     return c->q_rows.kind || c->kv_rows.kind;
 }
 
+/* Of a block, those of its scores besides, an instruction of 128 lanes a clock
+ * (NV-68). */
+static double block_clocks(const struct xl__attention_canonical *c,
+                           const struct xl__attention_tile *t)
+{
+    enum { OF_CAP = 40, OF_OPERAND = 8 };
+    const double of_score = c->score ? c->score->flop : 0;
+    const double each =
+        OF_CAP * (double)c->has_cap +
+        OF_OPERAND *
+            (of_score + (double)(xl__attention_has(c, XL__ATTENTION_MASK) +
+                                 xl__attention_has(c, XL__ATTENTION_SLOPES)));
+    return t->block_clocks + each * (double)(t->queries * t->keys) / LANES;
+}
+
 /* Tiles have equal lengths without a mask, if sequences have; else the counter
  * balances them. */
 static double tiles_clocks(const struct xl__limits *l,
@@ -82,11 +108,12 @@ static double tiles_clocks(const struct xl__limits *l,
     const double heads = (double)(c->n_batch * c->n_heads);
     const double tiles = heads * (double)xl__ceil_div(c->n_q, t->queries);
     const struct blocks b = count_blocks(c, t);
-    const double longest = b.longest * t->block_clocks + t->tile_clocks;
+    const double of_block = block_clocks(c, t);
+    const double longest = b.longest * of_block + t->tile_clocks;
     if (c->after != 0 && !is_ragged(c))
         return ceil(tiles / units) * longest;
-    return fmax(longest, (heads * b.all * t->block_clocks +
-                          tiles * t->tile_clocks) / units);
+    return fmax(longest,
+                (heads * b.all * of_block + tiles * t->tile_clocks) / units);
 }
 
 static void choose_tile(const struct xl__limits *l, const void *desc,
@@ -96,7 +123,9 @@ static void choose_tile(const struct xl__limits *l, const void *desc,
     double least = INFINITY;
     *out = (struct xl__params){.source = "model"};
     for (const struct xl__attention_tile *t = find_tile(l, c, NULL);
-         t && t->d_head == c->d_head; t++) {
+         t && t->d_head; t++) {
+        if (!fits(c, t))
+            continue;
         const double clocks = tiles_clocks(l, c, t);
         if (clocks >= least)
             continue;
@@ -113,6 +142,8 @@ static const char *find_f8_refusal(const struct xl__attention_canonical *c)
 {
     if (!is_f8(c))
         return NULL;
+    if (xl__attention_has_score(c))
+        return "masks, caps, slopes and prologues are not supported of f8e4m3";
     if (is_ragged(c))
         return "sequences of unequal lengths are not supported of f8e4m3";
     if (c->view[XL__ATTENTION_O].dtype == XL_F32)
@@ -236,6 +267,8 @@ static void add_args(const struct xl__limits *l,
     xl__arg_value_f32(s, XL__ATTENTION_SCALE);
     if (is_ragged(c))
         xl__attention_add_rows(s, c);
+    if (xl__attention_has_score(c))
+        xl__attention_add_score(s, c);
 }
 
 /* Set the counter of tiles to 0. */
@@ -303,18 +336,11 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const size_t consumers = t->queries / ROWS;
     const size_t tiles =
         xl__ceil_div(c->n_q, t->queries) * c->n_batch * c->n_heads;
+    const bool has_score = xl__attention_has_score(c);
     const struct xl__defined defines[] = {
-        {"DT", c->view[XL__ATTENTION_Q].dtype},
-        {"OT", c->view[XL__ATTENTION_O].dtype},
-        {"D", c->d_head},
-        {"NC", consumers},
-        {"BK", t->keys},
-        {"ST", stages_of(c)},
-        {"QREG", consumers == 2},
+        {"NC", consumers},         {"BK", t->keys},
+        {"ST", stages_of(c)},      {"QREG", consumers == 2 && !has_score},
         {"CAUSAL", c->after == 0},
-        {"LSE", xl__attention_has(c, XL__ATTENTION_LSE)},
-        {"Q_ROWS", c->q_rows.kind},
-        {"KV_ROWS", c->kv_rows.kind},
     };
     const bool is_counted = c->after == 0 || is_ragged(c);
     if (is_f8(c))
@@ -328,6 +354,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     s->local[0] = LANES * (consumers + 1);
     s->global[0] = xl__min_size(tiles, xl__n_units(l)) * s->local[0];
     s->local_mem_bytes = local_bytes(c, t);
+    xl__attention_defines(s, c);
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     add_args(l, c, t, s);
     xl__wgmma_heads_estimate(l, c, tiles_clocks(l, c, t),

@@ -25,9 +25,6 @@ const char *xl__wgmma_heads_refused(const struct xl__limits *l,
     const char *paged = xl__attention_needs_lines(c);
     if (paged)
         return paged;
-    if (c->score || c->has_cap || xl__attention_has(c, XL__ATTENTION_MASK) ||
-        xl__attention_has(c, XL__ATTENTION_SLOPES))
-        return "masks, caps, slopes and prologues are not supported";
     if (c->before != XL__ATTENTION_ANY)
         return "windows are not supported";
     if (c->is_scale_negative)

@@ -100,9 +100,6 @@ static void refuses(void **state)
     c = make_case(2, 4, 2, 100, 90, 128, false, false);
     c.before = 10;
     check_refused(&l, &c, "window");
-    c = make_case(2, 4, 2, 100, 90, 128, false, false);
-    c.has_cap = 1;
-    check_refused(&l, &c, "cap");
     c = make_case(2, 4, 2, 100, 90, 96, false, false);
     check_refused(&l, &c, "d_head");
     c = make_case(2, 4, 2, 100, 90, 128, false, false);
@@ -152,6 +149,9 @@ static void f8_refuses(void **state)
     c = make_f8(100, true, false);
     c.q_rows.kind = XL_ROWS_LENGTHS;
     check_refused(&l, &c, "unequal");
+    c = make_f8(100, true, false);
+    c.has_cap = 1;
+    check_refused(&l, &c, "caps");
     c = make_f8(100, true, false);
     c.d_head = 64;
     check_refused(&l, &c, "d_head");
@@ -252,6 +252,36 @@ static void tiles(void **state)
         assert_true(p->step[0].local_mem_bytes <=
                     xl__num_or(&l, XL__F_local_mem_bytes, 0));
         free(p);
+    }
+}
+
+/* Scores with a cap, a mask, slopes: tiles whose registers have room; an
+ * estimate above that of the scaled product; an argument for each of them,
+ * also of packed rows. */
+static void scores(void **state)
+{
+    (void)state;
+    struct xl__limits l;
+    make_limits(&l);
+    for (size_t d = 64; d <= 128; d += 64) {
+        struct xl__attention_canonical c =
+            make_case(4, 16, 16, 4096, 4096, d, true, false);
+        c.q_rows.kind = c.kv_rows.kind = XL_ROWS_PACKED;
+        struct xl__plan *plain = plan_of(&l, &c);
+        c.has_cap = 1;
+        set_heads(&c.view[XL__ATTENTION_MASK], 16, 4096, 4096, false);
+        set_heads(&c.view[XL__ATTENTION_SLOPES], 16, 1, 1, false);
+        assert_null(xl__attention_wgmma.refuses(&l, &c));
+        struct xl__plan *p = plan_of(&l, &c);
+        struct xl__params params;
+        xl__attention_wgmma.choose(&l, &c, &params);
+        assert_int_equal(64, params.value[XL__ATTENTION_BK]);
+        assert_true(p->est_ns > plain->est_ns);
+        /* Two operands, the cap, a view and its count of words, a value of
+         * each head and its count. */
+        assert_int_equal(plain->step[1].n_args + 3 + 6 + 4, p->step[1].n_args);
+        free(p);
+        free(plain);
     }
 }
 
@@ -401,13 +431,10 @@ static void lengths(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(f8_refuses),
-        cmocka_unit_test(gradient_refuses),
-        cmocka_unit_test(gradient_memory),
-        cmocka_unit_test(tiles),
-        cmocka_unit_test(f8_plans),
-        cmocka_unit_test(layouts),
+        cmocka_unit_test(refuses),         cmocka_unit_test(f8_refuses),
+        cmocka_unit_test(scores),          cmocka_unit_test(gradient_refuses),
+        cmocka_unit_test(gradient_memory), cmocka_unit_test(tiles),
+        cmocka_unit_test(f8_plans),        cmocka_unit_test(layouts),
         cmocka_unit_test(lengths),
     };
     test_args(argc, argv);
