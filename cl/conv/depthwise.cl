@@ -43,13 +43,8 @@
 #ifndef WG
 #define WG 64
 #endif
-#ifndef VW
-#define VW 4
+#ifndef TX
 #define TX 1
-#endif
-#ifndef R
-#define R 3
-#define S 3
 #endif
 #ifndef SH
 #define SH 1
@@ -58,37 +53,10 @@
 #ifndef PAD
 #define PAD 1
 #endif
-#ifndef VF
-#define VF 0
-#endif
-#if VW > 1
-#define XL_VW VW
-#else
-#define XL_VW 2
-#endif
-#include "common/packed_load.clh"
-#include "gemm/gemm.clh"
+#include "conv/depthwise.clh"
 
-#define TAPS (R * S)
 /* Rows of out whose sums a row of in may belong to. */
 #define LIVE ((R + SH - 1) / SH)
-
-typedef VALUEV(1, TA) value;
-typedef VALUEV(VW, TA) values;
-typedef RAWV(1, TA) raw;
-typedef RAWV(VW, TA) raws;
-#if VW > 1
-#define GET(p) XL_CAT(vload, VW)(0, p)
-#define PUT(v, p) XL_CAT(vstore, VW)(v, 0, p)
-#else
-#define GET(p) (*(p))
-#define PUT(v, p) (*(p) = (v))
-#endif
-#if VF
-#define LOAD_FILTERS LOADVA
-#else
-#define LOAD_FILTERS LOADV
-#endif
 
 /* What an item loads of a row of in: vectors and, beside them, elements. */
 #if FIRST
@@ -160,18 +128,7 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         LOCATE(BESIDE(i), at_side[i], has_side[i])
 #else
     values tap[TAPS];
-    value own[TAPS * VW];
-    #pragma unroll
-    for (int t = 0; t < TAPS; t++)
-        PUT(LOAD_FILTERS(VW, TA, filters, t * VW), own + t * VW);
-    #pragma unroll
-    for (int t = 0; t < TAPS; t++) {
-        value part[VW];
-        #pragma unroll
-        for (int e = 0; e < VW; e++)
-            part[e] = own[e * TAPS + t];
-        tap[t] = GET(part);
-    }
+    LOAD_TAPS(tap, filters)
 #endif
     raws vector[VECTORS];
     uint at[VECTORS];

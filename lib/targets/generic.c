@@ -37,19 +37,17 @@ const struct xl__variant *const xl__generic_conv[] = {
 };
 
 const struct xl__variant *const xl__generic_conv_data[] = {
-    &xl__conv_data_gemm_mma,
-    &xl__conv_data_mma,
-    &xl__conv_data_gemm_simt,
-    &xl__conv_data_direct,
-    &xl__conv_data_tiled,
-    &xl__conv_data_ref,
-    NULL,
+    &xl__conv_data_gemm_mma,  &xl__conv_data_mma,
+    &xl__conv_data_gemm_simt, &xl__conv_data_depthwise,
+    &xl__conv_data_direct,    &xl__conv_data_tiled,
+    &xl__conv_data_ref,       NULL,
 };
 
 const struct xl__variant *const xl__generic_conv_filters[] = {
     &xl__conv_filters_gemm_mma,
     &xl__conv_filters_mma,
     &xl__conv_filters_gemm_simt,
+    &xl__conv_filters_depthwise,
     &xl__conv_filters_tiled,
     &xl__conv_filters_ref,
     NULL,

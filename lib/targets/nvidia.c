@@ -131,17 +131,28 @@ static const struct xl__variant *const attention_backward[] = {
 };
 
 static const struct xl__variant *const conv_data[] = {
-    &xl__conv_data_gemm_wgmma, &xl__conv_data_gemm_mma,
-    &xl__conv_data_wgmma,      &xl__conv_data_lowered_wgmma,
-    &xl__conv_data_mma,        &xl__conv_data_gemm_simt,
-    &xl__conv_data_direct,     &xl__conv_data_tiled,
-    &xl__conv_data_ref,        NULL,
+    &xl__conv_data_gemm_wgmma,
+    &xl__conv_data_gemm_mma,
+    &xl__conv_data_wgmma,
+    &xl__conv_data_lowered_wgmma,
+    &xl__conv_data_mma,
+    &xl__conv_data_gemm_simt,
+    &xl__conv_data_depthwise,
+    &xl__conv_data_direct,
+    &xl__conv_data_tiled,
+    &xl__conv_data_ref,
+    NULL,
 };
 static const struct xl__variant *const conv_filters[] = {
-    &xl__conv_filters_gemm_wgmma, &xl__conv_filters_gemm_mma,
-    &xl__conv_filters_wgmma,      &xl__conv_filters_mma,
-    &xl__conv_filters_gemm_simt,  &xl__conv_filters_tiled,
-    &xl__conv_filters_ref,        NULL,
+    &xl__conv_filters_gemm_wgmma,
+    &xl__conv_filters_gemm_mma,
+    &xl__conv_filters_wgmma,
+    &xl__conv_filters_mma,
+    &xl__conv_filters_gemm_simt,
+    &xl__conv_filters_depthwise,
+    &xl__conv_filters_tiled,
+    &xl__conv_filters_ref,
+    NULL,
 };
 static const struct xl__variant *const conv[] = {
     &xl__conv_gemm_wgmma, &xl__conv_gemm_mma,  &xl__conv_wgmma,

@@ -196,9 +196,10 @@ XL__CONV_BY_GEMM(xl__conv_filters_gemm);
 extern const struct xl__tunable xl__conv_tiled_tunables[],
     xl__conv_cpu_tunables[], xl__conv_direct_tunables[];
 extern const struct xl__variant xl__conv_data_ref, xl__conv_data_tiled,
-    xl__conv_data_cpu, xl__conv_data_direct, xl__conv_data_wgmma,
-    xl__conv_data_lowered_wgmma, xl__conv_data_mma, xl__conv_data_dpas,
-    xl__conv_filters_ref, xl__conv_filters_tiled, xl__conv_filters_cpu,
-    xl__conv_filters_wgmma, xl__conv_filters_mma, xl__conv_filters_dpas;
+    xl__conv_data_cpu, xl__conv_data_depthwise, xl__conv_data_direct,
+    xl__conv_data_wgmma, xl__conv_data_lowered_wgmma, xl__conv_data_mma,
+    xl__conv_data_dpas, xl__conv_filters_ref, xl__conv_filters_tiled,
+    xl__conv_filters_cpu, xl__conv_filters_depthwise, xl__conv_filters_wgmma,
+    xl__conv_filters_mma, xl__conv_filters_dpas;
 
 #endif

@@ -278,17 +278,18 @@ static xl_conv random_conv(struct xl__rng *rng)
 /* The backward passes as the convolutions that they are lowered to. */
 static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
 {
-    enum { MOST = 7 };
+    enum { MOST = 8 };
     static const struct xl__variant *const variants[][MOST] = {
         [XL_CONV_BACKWARD_DATA] = {&xl__conv_data_cpu, &xl__conv_data_tiled,
                                    &xl__conv_data_ref, &xl__conv_data_mma,
                                    &xl__conv_data_wgmma,
                                    &xl__conv_data_lowered_wgmma,
-                                   &xl__conv_data_direct},
+                                   &xl__conv_data_direct,
+                                   &xl__conv_data_depthwise},
         [XL_CONV_BACKWARD_FILTERS] = {
             &xl__conv_filters_cpu, &xl__conv_filters_tiled,
             &xl__conv_filters_ref, &xl__conv_filters_mma,
-            &xl__conv_filters_wgmma}};
+            &xl__conv_filters_wgmma, &xl__conv_filters_depthwise}};
     unsigned planned[MOST] = {0};
     struct xl__limits l;
     struct xl__rng rng;
@@ -312,8 +313,10 @@ static void backward_on_machine(const struct machine *m, xl_conv_pass pass)
     assert_int_equal(planned[0] > 0, m->is_cpu && m->vector >= 4);
     assert_true(planned[1] > 0 && planned[2] > 0);
     assert_int_equal(planned[3] > 0, m->capability >= 80 || m->arch);
-    for (unsigned v = 4; v < 6 && variants[pass][v]; v++)
+    const bool is_data = pass == XL_CONV_BACKWARD_DATA;
+    for (unsigned v = 4; v < (is_data ? 6 : 5); v++)
         assert_int_equal(planned[v] > 0, m->capability == 90);
+    assert_true(planned[is_data ? 7 : 5] > 0);
     xl__limits_clear(&l);
 }
 
@@ -418,6 +421,56 @@ static void depthwise(void **state)
     }
 }
 
+/* So are the gradients on GPUs, strides or not. */
+static void depthwise_gradients(void **state)
+{
+    static const struct xl__variant *const variants[][5] = {
+        [XL_CONV_BACKWARD_DATA] = {&xl__conv_data_depthwise,
+                                   &xl__conv_data_direct, &xl__conv_data_tiled,
+                                   &xl__conv_data_ref},
+        [XL_CONV_BACKWARD_FILTERS] = {
+            &xl__conv_filters_depthwise, &xl__conv_filters_cpu,
+            &xl__conv_filters_tiled, &xl__conv_filters_ref}};
+    (void)state;
+    for (unsigned i = 0; i < 8 * sizeof machines / sizeof *machines; i++) {
+        const struct machine *m = &machines[i / 8];
+        const xl_layout layout = i % 2 ? XL_NCHW : XL_NHWC;
+        const xl_conv_pass pass =
+            i % 4 < 2 ? XL_CONV_BACKWARD_DATA : XL_CONV_BACKWARD_FILTERS;
+        const size_t stride = i % 8 < 4 ? 1 : 2;
+        const xl_conv d = {XL_CONV_INIT,
+                           .pass = pass,
+                           .n = 32,
+                           .c = 128,
+                           .h = 56,
+                           .w = 56,
+                           .k = 128,
+                           .r = 3,
+                           .s = 3,
+                           .groups = 128,
+                           .stride_h = stride,
+                           .stride_w = stride,
+                           .pad_top = 1,
+                           .pad_bottom = 1,
+                           .pad_left = 1,
+                           .pad_right = 1,
+                           .alpha = 1,
+                           .in.layout = layout,
+                           .out.layout = layout};
+        struct xl__conv_canonical c;
+        struct xl__call call;
+        struct xl__limits l;
+        make_plan(m, &l);
+        memset(&call, 0, sizeof call);
+        assert_int_equal(xl__op_conv_data.bind(NULL, &d, &c, &call), XL_OK);
+        const double own = estimate(&l, variants[pass][0], &c);
+        assert_true(isfinite(own));
+        for (size_t v = 1; variants[pass][v] && !m->is_cpu; v++)
+            assert_true(own < estimate(&l, variants[pass][v], &c));
+        xl__limits_clear(&l);
+    }
+}
+
 static void plans(void **state)
 {
     (void)state;
@@ -464,11 +517,14 @@ static void canonical(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(out_size),   cmocka_unit_test(plans),
-        cmocka_unit_test(depthwise),  cmocka_unit_test(backward_data),
-        cmocka_unit_test(redirected), cmocka_unit_test(backward_filters),
-        cmocka_unit_test(canonical)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(out_size),
+                                       cmocka_unit_test(plans),
+                                       cmocka_unit_test(depthwise),
+                                       cmocka_unit_test(depthwise_gradients),
+                                       cmocka_unit_test(backward_data),
+                                       cmocka_unit_test(redirected),
+                                       cmocka_unit_test(backward_filters),
+                                       cmocka_unit_test(canonical)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }

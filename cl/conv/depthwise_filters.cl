@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes      the gradient of filters, one for each channel, from images and
+ *               the gradient of out, in two launches.
+ *                 conv_depthwise_filters  a group has a block of vectors of
+ *                   channels and a part of the columns of all strips of all
+ *                   images. An item goes down one column at a time, with R x S
+ *                   sums of VW channels; it loads each row once, one ahead of
+ *                   its use. Sums of the items of a vector are added in a tree
+ *                 conv_depthwise_join     filters = alpha gradient + beta
+ *                   filters; a group has up to 8 elements, whose parts are
+ *                   shared by items that are 8 apart and added in a tree
+ *               All orders are fixed.
+ * Arguments     in, out: base, offset, strides along n, c, h, w; parts: sums,
+ *               one set of filters after the other; h, w of in; p, q of out;
+ *               channels; padding above and left; rows of a strip, strips of an
+ *               image; columns of all, and of a group; vectors of a block, a
+ *               power of two of at most WG, and how many blocks. With VW > 1
+ *               channels are contiguous and pixels aligned to VW elements.
+ *               conv_depthwise_join: filters: base, offset; parts, how many;
+ *               elements of all filters; the rest: gemm/gemm.clh
+ * Launch        local WG, a power of two; 1-D. conv_depthwise_filters: groups:
+ *               blocks, innermost, times parts; conv_depthwise_join: a group
+ *               for 8 elements, or WG if that is less
+ * Local memory  WG / 2 R S VW sums; WG / 2 sums
+ * -D            WG; VW; R, S: sizes of a filter; SH, SW: stride; TA (what is
+ *               read), TC (the result), TY: gemm/gemm.clh
+ * Needs         OpenCL C 1.2; double for f64
+ * Cost          2 n c p q R S flop; in and out read once, columns of in that
+ *               two items need from caches; parts written and read once
+ * Source        the definition */
+#ifndef WG
+#define WG 64
+#endif
+#ifndef SH
+#define SH 1
+#define SW 1
+#endif
+#include "conv/depthwise.clh"
+
+/* Rows of a window that the next one has, and those that it has not. */
+#if R > SH
+#define KEPT (R - SH)
+#else
+#define KEPT 0
+#endif
+#define FRESH (R - KEPT)
+#define HALF (WG > 1 ? WG / 2 : 1)
+#define JOINED (WG < 8 ? WG : 8)
+#define LANES (WG / JOINED)
+#define AHEAD 8 /* loads of an item on the way */
+
+/* Add `n_sums` sums of items that are multiples of `apart` from each other, of
+ * `lanes`, a power of two, to the first one's; mem: HALF of each. */
+#define ADD_LANES(sum, n_sums, lane, lanes, apart, mem)                       \
+    for (uint n = (lanes) / 2; n > 0; n /= 2) {                               \
+        _Pragma("unroll")                                                     \
+        for (int t = 0; t < n_sums; t++)                                      \
+            if ((lane) >= n && (lane) < 2 * n)                                \
+                mem[t * HALF + lid - n * (apart)] = sum[t];                   \
+        barrier(CLK_LOCAL_MEM_FENCE);                                         \
+        _Pragma("unroll")                                                     \
+        for (int t = 0; t < n_sums; t++)                                      \
+            if ((lane) < n)                                                   \
+                sum[t] += mem[t * HALF + lid];                                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                         \
+    }
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
+conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
+                       ulong sn, ulong sc, ulong sh, ulong sw,
+                       __global const ELEM(TA) *restrict out, ulong off_out,
+                       ulong on, ulong oc, ulong op, ulong oq,
+                       __global SUM *restrict parts, uint h, uint w, uint p,
+                       uint q, uint k, uint pad_top, uint pad_left, uint rows,
+                       uint strips, uint columns, uint each, uint block,
+                       uint blocks)
+{
+    __local SUMV(VW) mem[HALF * TAPS];
+    const uint lid = (uint)get_local_id(0), group = (uint)get_group_id(0);
+    const uint lane = lid / block, lanes = WG / block;
+    const uint channel = (group % blocks * block + lid % block) * VW;
+    const uint part = group / blocks;
+    const uint end = min((part + 1) * each, columns);
+    SUMV(VW) sum[TAPS];
+    #pragma unroll
+    for (int t = 0; t < TAPS; t++)
+        sum[t] = (SUMV(VW))(0);
+    for (uint i = part * each + lane; i < end && channel < k; i += lanes) {
+        const uint col = i % q, strip = i / q % strips, image = i / q / strips;
+        const uint begin = strip * rows, stop = min(begin + rows, p);
+        __global const ELEM(TA) *from = in + (off_in + image * sn +
+                                              channel * sc);
+        __global const ELEM(TA) *to = out + (off_out + image * on +
+                                             channel * oc + col * oq);
+        uint at[S];
+        bool has[S];
+        #pragma unroll
+        for (int s = 0; s < S; s++) {
+            const int x = (int)(col * SW) + s - (int)pad_left;
+            has[s] = (uint)x < w;
+            at[s] = has[s] ? (uint)x * (uint)sw : 0;
+        }
+#define LOAD_ROW(x, y)                                                        \
+    {                                                                         \
+        const bool is_in = (uint)(y) < h;                                     \
+        __global const ELEM(TA) *line =                                       \
+            from + (is_in ? (uint)(y) : 0) * (uint)sh;                        \
+        _Pragma("unroll")                                                     \
+        for (int s = 0; s < S; s++)                                           \
+            x[s] = has[s] && is_in ? LOAD_RAW(VW, TA, line, at[s])            \
+                                   : (raws)(0);                               \
+    }
+        values window[R][S];
+        raws fresh[FRESH][S];
+        int y = (int)(begin * SH) - (int)pad_top;
+        #pragma unroll
+        for (int r = 0; r < KEPT; r++) {
+            LOAD_ROW(fresh[0], y + r)
+            #pragma unroll
+            for (int s = 0; s < S; s++)
+                window[r][s] = VALUES(VW, TA, fresh[0][s]);
+        }
+        #pragma unroll
+        for (int r = 0; r < FRESH; r++)
+            LOAD_ROW(fresh[r], y + KEPT + r)
+        raws gradient = LOAD_RAW(VW, TA, to, begin * (uint)op);
+        for (uint row = begin; row < stop; row++, y += SH) {
+            const values g = VALUES(VW, TA, gradient);
+            #pragma unroll
+            for (int s = 0; s < S; s++) {
+                #pragma unroll
+                for (int r = 0; r < FRESH; r++)
+                    window[KEPT + r][s] = VALUES(VW, TA, fresh[r][s]);
+            }
+            const uint next = min(row + 1, stop - 1);
+            gradient = LOAD_RAW(VW, TA, to, next * (uint)op);
+            #pragma unroll
+            for (int r = 0; r < FRESH; r++)
+                LOAD_ROW(fresh[r], y + SH + KEPT + r)
+            #pragma unroll
+            for (int s = 0; s < S; s++) {
+                #pragma unroll
+                for (int r = 0; r < R; r++)
+                    sum[r * S + s] = MUL_ADD(window[r][s], g, sum[r * S + s]);
+                #pragma unroll
+                for (int r = 0; r < KEPT; r++)
+                    window[r][s] = window[r + SH][s];
+            }
+        }
+    }
+    ADD_LANES(sum, TAPS, lane, lanes, block, mem)
+    if (lane > 0 || channel >= k)
+        return;
+    parts += ((ulong)part * k + channel) * TAPS;
+    #pragma unroll
+    for (int t = 0; t < TAPS; t++) {
+        SUM own[VW];
+        PUT(sum[t], own);
+        #pragma unroll
+        for (int e = 0; e < VW; e++)
+            parts[e * TAPS + t] = own[e];
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) void
+conv_depthwise_join(__global ELEM(TC) *filters, ulong off_filters,
+                    __global const SUM *restrict parts, uint n_parts,
+                    uint elems, GEMM_LAST_PARAMS)
+{
+    __local SUM mem[HALF];
+    const uint lid = (uint)get_local_id(0), lane = lid / JOINED;
+    const uint elem = (uint)get_group_id(0) * JOINED + lid % JOINED;
+    SUM sum[1] = {0};
+    for (uint i = lane; i < n_parts && elem < elems; i += AHEAD * LANES) {
+        SUM some[AHEAD];
+        #pragma unroll
+        for (uint j = 0; j < AHEAD; j++) {
+            const uint at = i + j * LANES;
+            some[j] = at < n_parts ? parts[(ulong)at * elems + elem] : 0;
+        }
+        #pragma unroll
+        for (uint j = 0; j < AHEAD; j++)
+            sum[0] += some[j];
+    }
+    ADD_LANES(sum, 1, lane, LANES, JOINED, mem)
+    if (lane > 0 || elem >= elems)
+        return;
+    const ulong at = off_filters + elem;
+    const VALUEV(1, TY) v = GEMM_Y(1, sum[0], filters, at);
+    GEMM_STORE(1, , filters, at, v, elem / TAPS, 0, elem % TAPS);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of depthwise convolutions, where each channel has one filter of
+ * its own: items go down strips of columns, with vectors of channels in NHWC.
+ *
+ *   conv_data_depthwise     images; each element is one sum
+ *   conv_filters_depthwise  filters; a group has sums of some columns of all
+ *                           images, which a second launch adds */
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/numbers.h"
+#include "ops/conv/conv.h"
+#include "ops/path/cost.h"
+
+enum {
+    MOST_SIDE = 7,     /* of a filter, since loops over it are unrolled */
+    MOST_STRIDE = 3,   /* likewise */
+    MOST_COLUMNS = 4,  /* of an item: more waste those past the end of a row */
+    VECTOR_BYTES = 16, /* of a load */
+    NEIGHBOURS = 32,   /* items along channels: the others share columns */
+    LEAST_ROWS = 8,    /* of a strip: the first R - SH are loaded twice */
+    RESIDENT_ITEMS = 512, /* of a unit */
+    JOINED = 8            /* elements that a group joins */
+};
+
+/* TX is of images alone. */
+static const struct xl__tunable tunables[] = {
+    {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
+    {"TX", "columns of an item", {1, 2, 3, 4, 8, 0}},
+    {"WG", "items of a work-group", {1, 2, 4, 8, 16, 32, 64, 128, 256, 0}},
+    {NULL, NULL, {0}},
+};
+enum { AT_VW, AT_TX, AT_WG };
+
+struct job {
+    const struct xl__conv_canonical *c;
+    const xl_conv *d;
+    size_t vw, tx, wg;
+    size_t vectors, block, blocks; /* of channels */
+    size_t rows, strips;
+    bool first; /* in planes: neighbours are columns */
+};
+
+static struct job describe_job(const struct xl__conv_canonical *c)
+{
+    return (struct job){.c = c,
+                        .d = &c->d,
+                        .first = (c->d.pass == XL_CONV_BACKWARD_DATA
+                                      ? c->d.in.layout
+                                      : c->d.out.layout) == XL_NCHW};
+}
+
+static bool is_data(const struct job *j)
+{
+    return j->d->pass == XL_CONV_BACKWARD_DATA;
+}
+
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    const struct xl__conv_canonical *c = desc;
+    const xl_conv *d = &c->d;
+    if (d->n == 0 || xl__conv_cg(d) != 1 || xl__conv_kg(d) != 1)
+        return "it is not one filter of one channel for each channel";
+    if (d->r > MOST_SIDE || d->s > MOST_SIDE)
+        return "a filter is larger than 7 x 7";
+    if (d->stride_h > MOST_STRIDE || d->stride_w > MOST_STRIDE)
+        return "a stride is more than 3";
+    if (d->dilation_h > 1 || d->dilation_w > 1)
+        return "the filters are dilated";
+    if (!xl__conv_fits_32(c) ||
+        d->h * d->in.stride[XL__AT_H] + d->w * d->in.stride[XL__AT_W] >
+            INT32_MAX ||
+        c->p * d->out.stride[XL__AT_H] + c->q * d->out.stride[XL__AT_W] >
+            INT32_MAX)
+        return "a size does not fit in 32 bits";
+    if (xl__conv_y(c) == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device lacks double precision";
+    return xl__iterations_refused(l, d->pass == XL_CONV_BACKWARD_DATA
+                                         ? (double)(d->h + d->r)
+                                         : (double)xl__conv_terms(c));
+}
+
+/* -- tunables ------------------------------------------------------------- */
+
+static bool has_vectors(const xl_images *x, size_t channels, size_t width)
+{
+    return x->layout == XL_NHWC && x->stride[XL__AT_C] <= 1 &&
+           channels % width == 0 &&
+           x->offset % (width * xl_dtype_bytes(x->dtype)) == 0;
+}
+
+static size_t fit_vector(const struct job *j, size_t width)
+{
+    while (width > 1 && !(has_vectors(&j->d->in, j->d->c, width) &&
+                          has_vectors(&j->d->out, j->d->k, width)))
+        width /= 2;
+    return width;
+}
+
+/* 32-bit registers of an item. */
+static size_t item_registers(const struct job *j, size_t vw, size_t tx)
+{
+    enum { PLAIN = 32 };
+    const xl_conv *d = j->d;
+    const size_t bytes = xl_dtype_bytes(d->out.dtype);
+    const size_t value = xl__max_size(bytes, sizeof(float));
+    const size_t live = is_data(j) ? xl__ceil_div(d->r, d->stride_h) : d->r;
+    const size_t columns =
+        is_data(j) ? tx / d->stride_w + xl__ceil_div(d->s, d->stride_w) - 1
+                   : d->s;
+    const size_t fresh = is_data(j) ? 1 : xl__min_size(d->r, d->stride_h);
+    return PLAIN + vw *
+                       ((d->r * d->s + live * columns + 1) * value +
+                        fresh * columns * bytes) /
+                       sizeof(float);
+}
+
+static size_t most_registers(const struct xl__limits *l)
+{
+    enum { FEW_LANES = 16, OF_FEW = 112, USUAL = 144 };
+    return xl__num_or(l, XL__F_subgroup_width, 2 * FEW_LANES) <= FEW_LANES
+               ? OF_FEW
+               : USUAL;
+}
+
+/* Of filters: sums of half the items. */
+static size_t local_bytes(const struct job *j, size_t vw, size_t wg)
+{
+    const size_t sum =
+        xl__max_size(xl_dtype_bytes(j->d->out.dtype), sizeof(float));
+    return is_data(j) ? 0 : xl__ceil_div(wg, 2) * j->d->r * j->d->s * vw * sum;
+}
+
+static bool has_local(const struct xl__limits *l, size_t bytes)
+{
+    return bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
+}
+
+static void choose_tunables(const struct xl__limits *l, const void *desc,
+                            struct xl__params *out)
+{
+    enum { ITEMS = 128 };
+    const struct job j = describe_job(desc);
+    const size_t most = most_registers(l);
+    size_t tx = is_data(&j) ? j.d->stride_w : 1;
+    size_t vw = fit_vector(&j, VECTOR_BYTES / xl_dtype_bytes(j.d->out.dtype));
+    while (vw > 1 && item_registers(&j, vw, tx) > most)
+        vw /= 2;
+    while (is_data(&j) && 2 * tx <= MOST_COLUMNS &&
+           item_registers(&j, vw, 2 * tx) <= most)
+        tx *= 2;
+    *out = (struct xl__params){.source = "model"};
+    out->value[AT_VW] = (int)vw;
+    out->value[AT_TX] = (int)tx;
+    size_t wg = xl__most_items(l, ITEMS);
+    while (wg > 1 && !has_local(l, local_bytes(&j, vw, wg)))
+        wg /= 2;
+    out->value[AT_WG] = (int)wg;
+}
+
+/* -- the plan ------------------------------------------------------------- */
+
+static size_t count_resident(const struct xl__limits *l)
+{
+    return RESIDENT_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
+}
+
+/* Strips of one image, when an item for each would make so many: no more items
+ * than are resident at once, so that they end together. */
+static void cut_strips(const struct xl__limits *l, struct job *j, size_t rows,
+                       size_t items)
+{
+    const size_t strips = xl__min_size(xl__ceil_div(rows, LEAST_ROWS),
+                                       count_resident(l) / items);
+    j->rows = xl__ceil_div(rows, xl__max_size(1, strips));
+    j->strips = xl__ceil_div(rows, j->rows);
+}
+
+static bool apply_tunables(const struct xl__limits *l,
+                           const struct xl__params *p, struct job *j)
+{
+    j->vw = (size_t)p->value[AT_VW];
+    j->tx = (size_t)p->value[AT_TX];
+    j->wg = (size_t)p->value[AT_WG];
+    if (!j->vw || !j->tx || !j->wg || fit_vector(j, j->vw) != j->vw ||
+        j->tx % (is_data(j) ? j->d->stride_w : 1) != 0 ||
+        xl__most_items(l, j->wg) < j->wg || (j->wg & (j->wg - 1)) != 0 ||
+        !has_local(l, local_bytes(j, j->vw, j->wg)))
+        return false;
+    j->vectors = xl__ceil_div(j->d->k, j->vw);
+    return true;
+}
+
+static void define_options(const struct job *j, struct xl__step *s)
+{
+    const xl_conv *d = j->d;
+    const struct xl__defined defines[] = {
+        {"WG", j->wg}, {"VW", j->vw},       {"R", d->r},
+        {"S", d->s},   {"SH", d->stride_h}, {"SW", d->stride_w},
+    };
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    xl__conv_define(s, j->c);
+}
+
+static void arg_sizes(struct xl__step *s, const size_t *sizes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        xl__arg_u32(s, sizes[i]);
+}
+#define ARG_SIZES(s, ...)                                                     \
+    arg_sizes(s, (const size_t[]){__VA_ARGS__},                               \
+              sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
+
+static void estimate(const struct xl__limits *l, const struct job *j,
+                     size_t groups, struct xl__plan *p)
+{
+    p->flop = xl__conv_flop(j->c);
+    p->bytes = xl__conv_bytes(j->c);
+    const struct xl__cost work = {
+        .flop = p->flop,
+        .flop_frac = xl__model(l, XL__M_conv_depthwise_frac),
+        .bytes = p->bytes,
+        .bytes_frac = xl__model(l, XL__M_conv_depthwise_bytes_frac),
+        .fill = xl__fill(l, (double)groups),
+        .launches = p->n_steps};
+    xl__estimate(l, &work, p);
+}
+
+static xl_status plan_data(const struct xl__limits *l, const void *desc,
+                           const struct xl__params *params, struct xl__plan *p)
+{
+    struct job j = describe_job(desc);
+    const xl_conv *d = j.d;
+    if (!apply_tunables(l, params, &j))
+        return XL_UNSUPPORTED;
+    /* Counted from the padding's edge, by SH rows and TX columns. */
+    const size_t top = d->pad_top / d->stride_h, left = d->pad_left / j.tx;
+    const size_t rows = xl__ceil_div(d->pad_top + d->h, d->stride_h) - top;
+    const size_t cols = xl__ceil_div(d->pad_left + d->w, j.tx) - left;
+    j.blocks = j.first ? j.vectors : xl__ceil_div(j.vectors, NEIGHBOURS);
+    j.block = xl__ceil_div(j.vectors, j.blocks);
+    const size_t items = d->n * cols * j.block * j.blocks;
+    cut_strips(l, &j, rows, items);
+    if (items * j.strips > INT32_MAX - j.wg)
+        return XL_UNSUPPORTED;
+    struct xl__step *s =
+        xl__plan_add(p, "conv/depthwise_data.cl", "conv_depthwise_data",
+                     xl__round_up(items * j.strips, j.wg), j.wg);
+    const struct xl__defined defines[] = {
+        {"FIRST", j.first},
+        {"TX", j.tx},
+        {"VF", d->filters.offset % (j.vw * xl_dtype_bytes(d->out.dtype)) == 0},
+    };
+    xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    define_options(&j, s);
+    xl__conv_arg_in(s, j.c);
+    xl__conv_arg_filters(s, j.c);
+    xl__conv_arg_out(s, j.c);
+    ARG_SIZES(s, d->h, d->w, j.c->p, j.c->q, d->k, d->pad_top, d->pad_left,
+              top, left, rows, cols, j.rows, j.strips, j.block, j.blocks,
+              items * j.strips);
+    xl__conv_arg_last(s, j.c);
+    estimate(l, &j, xl__ceil_div(items * j.strips, j.wg), p);
+    return XL_OK;
+}
+
+static void add_join(const struct job *j, size_t parts, struct xl__plan *p)
+{
+    const size_t elems = j->d->k * j->d->r * j->d->s;
+    struct xl__step *s = xl__plan_add(
+        p, "conv/depthwise_filters.cl", "conv_depthwise_join",
+        xl__ceil_div(elems, xl__min_size(JOINED, j->wg)) * j->wg, j->wg);
+    define_options(j, s);
+    xl__conv_arg_filters(s, j->c);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    ARG_SIZES(s, parts, elems);
+    xl__conv_arg_last(s, j->c);
+}
+
+static xl_status plan_filters(const struct xl__limits *l, const void *desc,
+                              const struct xl__params *params,
+                              struct xl__plan *p)
+{
+    struct job j = describe_job(desc);
+    const xl_conv *d = j.d;
+    if (!apply_tunables(l, params, &j))
+        return XL_UNSUPPORTED;
+    const size_t most = xl__min_size(j.wg, j.first ? 1 : NEIGHBOURS);
+    for (j.block = 1; j.block < most && j.block < j.vectors;)
+        j.block *= 2;
+    j.blocks = xl__ceil_div(j.vectors, j.block);
+    cut_strips(l, &j, j.c->p, d->n * j.c->q * j.block * j.blocks);
+    const size_t columns = d->n * j.strips * j.c->q, lanes = j.wg / j.block;
+    const size_t most_parts =
+        xl__max_size(1, count_resident(l) / (j.wg * j.blocks));
+    const size_t each = lanes * xl__ceil_div(columns, lanes * most_parts);
+    const size_t parts = xl__ceil_div(columns, each);
+    if (columns + each > INT32_MAX)
+        return XL_UNSUPPORTED;
+    const size_t taps = d->r * d->s;
+    const size_t sum =
+        xl__max_size(xl_dtype_bytes(d->out.dtype), sizeof(float));
+    p->scratch_bytes = parts * d->k * taps * sum;
+    struct xl__step *s =
+        xl__plan_add(p, "conv/depthwise_filters.cl", "conv_depthwise_filters",
+                     j.blocks * parts * j.wg, j.wg);
+    s->local_mem_bytes = local_bytes(&j, j.vw, j.wg);
+    define_options(&j, s);
+    xl__conv_arg_in(s, j.c);
+    xl__conv_arg_out(s, j.c);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    ARG_SIZES(s, d->h, d->w, j.c->p, j.c->q, d->k, d->pad_top, d->pad_left,
+              j.rows, j.strips, columns, each, j.block, j.blocks);
+    add_join(&j, parts, p);
+    estimate(l, &j, j.blocks * parts, p);
+    return XL_OK;
+}
+
+static const struct xl__conv_own keeps_filters = {.keeps_filters = true};
+
+#define VARIANT(to, order)                                                    \
+    const struct xl__variant xl__conv_##to##_depthwise = {                    \
+        .name = "conv_" #to "_depthwise",                                     \
+        .repeats = "bit for bit: " order,                                     \
+        .tunables = tunables,                                                 \
+        .refuses = find_refusal,                                              \
+        .choose = choose_tunables,                                            \
+        .plan = plan_##to,                                                    \
+        .own = &keeps_filters}
+VARIANT(data, "each element is one sum in a fixed order");
+VARIANT(filters, "each element's parts, in a fixed order");
