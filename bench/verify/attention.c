@@ -39,7 +39,7 @@ static double mask_value(const struct attention_case *c, size_t i, size_t j,
 static double value_at(const struct attention_case *c, unsigned operand,
                        size_t i, size_t j, struct xl__rng *rng)
 {
-    enum { OF_BYTES = 32 };
+    enum { OF_BYTES = 32, ALIKE = 32, MAGNITUDES = 4 };
     static const double steepest = 0.25;
     const bool is_kv = operand == ATTENTION_K || operand == ATTENTION_V;
     if (operand >= ATTENTION_Q_ROWS)
@@ -55,6 +55,9 @@ static double value_at(const struct attention_case *c, unsigned operand,
         return mask_value(c, i, j, rng);
     if (operand == ATTENTION_SLOPES)
         return steepest * xl__rng_uniform(rng);
+    /* Blocks of keys that are split have factors of their own. */
+    if (is_kv && c->accuracy == XL_ACCURACY_SPLIT)
+        return ldexp(ref_normal(rng), -(int)(i / ALIKE % MAGNITUDES));
     return ref_normal(rng);
 }
 

@@ -36,17 +36,27 @@
  *               are left to attention_join, 2: the last group of a row joins
  *               them; XL_MMA_...: common/matrix.clh; XL_COPY_...:
  *               common/async_copy.clh; attention/attention.clh, DT 0, 1 or 2, D
- *               a multiple of 8; MMA_SPLIT 1, with DT 0: f32 in two terms.
+ *               a multiple of 8; with DT 0: MMA_SPLIT 1: f32 in two terms;
+ *               TERMS 1: likewise, of f16, for which `parts` are those of k
+ *               and v that attention/split_terms.cl has written; JOIN 0, equal
+ *               lengths, no window then.
  * Needs:        a matrix engine, or its emulation, which any device runs.
  * Cost:         4 D flop for each key that a row sees; k and v are read once
  *               for each BQ rows.
  * Source:       Dao 2023, arXiv:2307.08691; Dao, Haziza, Massa, Sizov 2023,
  *               "Flash-Decoding for long-context inference"; NV-35,
- *               NV-66. */
+ *               NV-66; Ootomo and Yokota 2022. */
 #ifndef DT
 #define DT 1
 #endif
+#ifndef TERMS
+#define TERMS 0
+#endif
+#if TERMS
+#define MMA_T 1
+#else
 #define MMA_T DT
+#endif
 #include "attention/blocks.clh"
 #include "attention/lines.clh"
 #include "attention/parts.clh"
@@ -91,8 +101,29 @@
 /* Fragments of k, of v that are multiplied together: sums that do not wait for
  * each other. */
 #ifndef WIDE
-#define WIDE (MMA_T == 0 ? 8 / RM : 2)
+#define WIDE (DT == 0 ? 8 / RM : 2)
 #endif
+
+/* Of terms: planes of an operand, and of steps, the smallest products first,
+ * the planes that they multiply. Weights are multiplied by 2^RAISED, so that
+ * fewer are below the numbers of f16, and are at most 2^15; v's factor is
+ * divided by it. */
+#if TERMS
+#include "attention/split_terms.clh"
+#define PLANES 2
+#define STEPS 3
+#define RAISED (15 - MOST_GROWTH)
+#define LOWERED (1.0f / (1 << (int)RAISED))
+#define FROM_BLOCK(own, sum) fma(own, factor.y, sum)
+#else
+#define PLANES 1
+#define STEPS MMA_TERMS
+#define RAISED 0
+#define LOWERED 1.0f
+#define FROM_BLOCK(own, sum) ((sum) + (own))
+#endif
+#define A_PLANE(i) (TERMS && (i) == 0)
+#define B_PLANE(i) (TERMS && (i) == 1)
 
 /* A score's weight, with scores and shift in natural units. */
 #define WEIGHT(score, shift) XL_EXP2(1, ((score) - (shift)) * LOG2_E)
@@ -168,8 +199,21 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     const uint n_full = blocks_to(n.n_kv + (SK - 1) * BK, j0);
     const uint n_rest = (uint)((n.n_kv - min(j0, n.n_kv)) % (SK * BK));
     const uint n_tail = n_rest < BK ? n_rest : 0;
-    k += ROW_AT(at.k, b, g, j0);
-    v += ROW_AT(at.v, b, g, j0);
+#if TERMS
+    const uint n_factors = (uint)((n.n_kv + BK - 1) / BK);
+    __global const line_elem *lines = (__global const line_elem *)parts +
+                                      xl_group_id(1) * HEAD_ELEMS(n_factors);
+    __global const float2 *factors = FACTORS_OF(n_factors, lines);
+    __global const line_elem *k_lines = lines + j0 * TERM_ELEMS;
+    __global const line_elem *v_lines = k_lines + KEYS_ELEMS(n_factors);
+#define K_STEP TERM_ELEMS
+#define V_STEP TERM_ELEMS
+#else
+    __global const line_elem *k_lines = k + ROW_AT(at.k, b, g, j0);
+    __global const line_elem *v_lines = v + ROW_AT(at.v, b, g, j0);
+#define K_STEP at.k.row
+#define V_STEP at.v.row
+#endif
 /* Copies block i of the part, if there is one, to its slot. */
 #define KEYS_OF(i) (slots + ((i) % ST * 2 * SK + sk) * BLOCK)
 #define COPY_BLOCK(i)                                                         \
@@ -177,21 +221,47 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         if ((i) < n_blocks) {                                                 \
             const uint n_keys = (i) < n_full ? BK : (i) == n_full ? n_tail : 0; \
             __local uchar *to = KEYS_OF(i);                                   \
-            copy_rows(to, k, at.k.row, n_keys, BK, false, copier, COPIERS);   \
-            copy_rows(to + SK * BLOCK, v, at.v.row, n_keys, BK, true, copier, \
+            copy_rows(to, k_lines, K_STEP, n_keys, BK, false, copier,         \
                       COPIERS);                                               \
-            k += SK * BK * at.k.row;                                          \
-            v += SK * BK * at.v.row;                                          \
+            copy_rows(to + SK * BLOCK, v_lines, V_STEP, n_keys, BK, true,     \
+                      copier, COPIERS);                                       \
+            k_lines += SK * BK * K_STEP;                                      \
+            v_lines += SK * BK * V_STEP;                                      \
         }                                                                     \
         XL_COPY_CLOSE();                                                      \
     } while (0)
 
+#if TERMS
+    /* Of q, the tile is the block. */
+    __local uint largest[1];
+    uint word = 0;
+    if (item == 0)
+        largest[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#define Q_AT(r, c)                                                            \
+    *(__global const float4 *)(q + ROW_AT(at.q, b, HEAD(r), QUERY(r)) + (c))
+    for (uint i = item; i < BQ * (D / 4); i += ITEMS)
+        word = max(word, largest_word(Q_AT(i / (D / 4), i % (D / 4) * 4)));
+    atomic_max(largest, word);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    word = largest[0];
+    for (uint i = item; i < BQ * (DP / 4); i += ITEMS) {
+        const uint r = i / (DP / 4), c = i % (DP / 4) * 4;
+        const struct terms t =
+            terms_of(c < D ? Q_AT(r, c) * INVERSE(word) : (float4)(0.0f));
+        __local uchar *to = ql + c % EACH * MMA_BYTES;
+        *(__local ushort4 *)(to + MMA_AT_ALONG(LINE, r, c / EACH)) = t.high;
+        *(__local ushort4 *)(to + MMA_AT_ALONG(LINE, r, (DP + c) / EACH)) =
+            t.low;
+    }
+#else
     for (uint i = item; i < BQ * CHUNKS; i += ITEMS) {
         const uint r = i / CHUNKS, chunk = i % CHUNKS;
         XL_COPY_PART(16, ql + MMA_AT_ALONG(LINE, r, chunk),
                      q + ROW_AT(at.q, b, HEAD(r), QUERY(r)) + chunk * EACH,
                      chunk * EACH < D ? 16 : 0);
     }
+#endif
     XL_COPY_CLOSE();
     #pragma unroll
     for (uint i = 0; i < ST - 1; i++)
@@ -200,17 +270,24 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
         seen[r] = ROW(b, HEAD(r), QUERY(r));
     XL_COPY_WAIT(ST - 1);
     barrier(CLK_LOCAL_MEM_FENCE);
-    mma_a fq[QREG ? KI : 1][RM];
+    mma_a fq[QREG ? KI : 1][PLANES][RM];
     mma_c sums[RM][NI];
     float top[RM][MMA_ROWS], total[RM][MMA_ROWS];
+#if TERMS
+    const float factor_q = FACTOR(word);
+#endif
 #define SIGNS (MMA_T == 0 ? 0x80000000u : 0x80008000u)
 #define LOAD_Q(to, kk)                                                        \
     do {                                                                      \
-        mma_load_a_along(&team, to, RM, ql, LINE, row_m, kk);                 \
-        if (PLAIN && scale < 0) {                                             \
-            MMA_UNROLL                                                        \
-            for (uint w = 0; w < RM * MMA_A_WORDS; w++)                       \
-                (to)[w / MMA_A_WORDS].w[w % MMA_A_WORDS] ^= SIGNS;            \
+        MMA_UNROLL                                                            \
+        for (uint p = 0; p < PLANES; p++) {                                   \
+            mma_load_a_along(&team, (to)[p], RM, ql, LINE, row_m,             \
+                             (kk) + p * KI);                                  \
+            if (PLAIN && scale < 0) {                                         \
+                MMA_UNROLL                                                    \
+                for (uint w = 0; w < RM * MMA_A_WORDS; w++)                   \
+                    (to)[p][w / MMA_A_WORDS].w[w % MMA_A_WORDS] ^= SIGNS;     \
+            }                                                                 \
         }                                                                     \
     } while (0)
 #if QREG
@@ -233,6 +310,11 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     for (uint i = 0; i < n_blocks; i++) {
         mma_c x[RM][NK];
         __local const uchar *kl = KEYS_OF(i), *vl = kl + SK * BLOCK;
+#if TERMS
+        const float2 factor =
+            factors[min((uint)(j0 / BK) + i * SK, n_factors - 1)] *
+            (float2)(1.0f, LOWERED);
+#endif
         XL_COPY_WAIT(ST - 2);
         WAIT_FOR_COPIERS();
         /* All have read the slot of the block before this one. */
@@ -250,20 +332,31 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
 #endif
             MMA_UNROLL
             for (uint first = 0; first < NK; first += WIDE) {
-                mma_b fk[WIDE];
+                mma_b fk[PLANES][WIDE];
                 MMA_UNROLL
-                for (uint c = 0; c < WIDE && first + c < NK; c += 2)
-                    mma_load_b_along(&team, fk + c, 2, kl, LINE,
-                                     (first + c) * MMA_N, kk);
+                for (uint c = 0; c < WIDE && first + c < NK; c += 2) {
+                    MMA_UNROLL
+                    for (uint p = 0; p < PLANES; p++)
+                        mma_load_b_along(&team, fk[p] + c, 2, kl, LINE,
+                                         (first + c) * MMA_N, kk + p * KI);
+                }
                 MMA_UNROLL
-                for (uint e = 0; e < MMA_TERMS * RM; e++) {
+                for (uint e = 0; e < STEPS * RM; e++) {
                     MMA_UNROLL
                     for (uint c = 0; c < WIDE && first + c < NK; c++)
-                        mma_term(&team, &x[e % RM][first + c],
-                                 &fq[QREG ? kk : 0][e % RM], &fk[c], e / RM);
+                        mma_term(
+                            &team, &x[e % RM][first + c],
+                            &fq[QREG ? kk : 0][A_PLANE(e / RM)][e % RM],
+                            &fk[B_PLANE(e / RM)][c], e / RM);
                 }
             }
         }
+#if TERMS
+        MMA_UNROLL
+        for (uint e = 0; e < RM * NK * MMA_C_ELEMS; e++)
+            x[e / (NK * MMA_C_ELEMS)][e / MMA_C_ELEMS % NK].e[e % MMA_C_ELEMS] *=
+                factor_q * factor.x;
+#endif
         if (!PLAIN || i < seen_from || i >= seen_to) {
             MMA_UNROLL
             for (uint m = 0; m < RM; m++) {
@@ -329,16 +422,25 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
             for (uint e = 0; e < NK * MMA_C_ELEMS; e++) {
                 const uint r = MMA_ROW_OF(e % MMA_C_ELEMS);
                 float *y = &x[m][e / MMA_C_ELEMS].e[e % MMA_C_ELEMS];
-                *y = XL_EXP2(1, fma(*y, unit, -shift[r]));
+                *y = XL_EXP2(1, fma(*y, unit, RAISED - shift[r]));
                 total[m][r] += *y;
             }
         }
-#if MMA_T == 0
-        mma_a weights[BK / MMA_K][RM];
+#if DT == 0
+        mma_a weights[BK / MMA_K][PLANES][RM];
         MMA_UNROLL
-        for (uint kk = 0; kk < BK / MMA_K * RM; kk++)
-            mma_a_from_c(&team, &weights[kk / RM][kk % RM],
-                         &x[kk % RM][kk / RM * MMA_K / MMA_N]);
+        for (uint kk = 0; kk < BK / MMA_K * RM; kk++) {
+            mma_c *c = &x[kk % RM][kk / RM * MMA_K / MMA_N];
+            MMA_UNROLL
+            for (uint p = 0; p < PLANES; p++) {
+                mma_a *a = &weights[kk / RM][p][kk % RM];
+                mma_a_from_c(&team, a, c);
+#if TERMS
+                if (p == 0)
+                    mma_keep_rest(c, a);
+#endif
+            }
+        }
         MMA_UNROLL
         for (uint first = 0; first < NI; first += WIDE) {
             mma_c own[RM][WIDE]; /* of the block */
@@ -347,17 +449,21 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
                 mma_zero(&own[c / WIDE][c % WIDE]);
             MMA_UNROLL
             for (uint kk = 0; kk < BK / MMA_K; kk++) {
-                mma_b fv[WIDE];
+                mma_b fv[PLANES][WIDE];
                 MMA_UNROLL
-                for (uint c = 0; c < WIDE && first + c < NI; c += 2)
-                    mma_load_b_across(&team, fv + c, 2, vl, LINE,
-                                      (first + c) * MMA_N, kk);
+                for (uint c = 0; c < WIDE && first + c < NI; c += 2) {
+                    MMA_UNROLL
+                    for (uint p = 0; p < PLANES; p++)
+                        mma_load_b_across(&team, fv[p] + c, 2, vl, LINE,
+                                          p * DP + (first + c) * MMA_N, kk);
+                }
                 MMA_UNROLL
-                for (uint e = 0; e < MMA_TERMS * RM; e++) {
+                for (uint e = 0; e < STEPS * RM; e++) {
                     MMA_UNROLL
                     for (uint c = 0; c < WIDE && first + c < NI; c++)
-                        mma_term(&team, &own[e % RM][c], &weights[kk][e % RM],
-                                 &fv[c], e / RM);
+                        mma_term(&team, &own[e % RM][c],
+                                 &weights[kk][A_PLANE(e / RM)][e % RM],
+                                 &fv[B_PLANE(e / RM)][c], e / RM);
                 }
             }
             MMA_UNROLL
@@ -366,7 +472,8 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
                 for (uint c = 0; c < WIDE && first + c < NI; c++) {
                     MMA_UNROLL
                     for (uint e = 0; e < MMA_C_ELEMS; e++)
-                        sums[m][first + c].e[e] += own[m][c].e[e];
+                        sums[m][first + c].e[e] =
+                            FROM_BLOCK(own[m][c].e[e], sums[m][first + c].e[e]);
                 }
             }
         }
@@ -408,7 +515,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
                 room[row * LINE_O + c * MMA_N + col] = sums[m][c].e[e];
             if (col == 0) {
                 tops[row] = top[m][MMA_ROW_OF(e)];
-                totals[row] = total[m][MMA_ROW_OF(e)];
+                totals[row] = total[m][MMA_ROW_OF(e)] * LOWERED;
             }
         }
     }

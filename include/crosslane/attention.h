@@ -131,7 +131,9 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *
  * over the keys j that query i sees, g the head of k and v that h reads.
  * Scores are not stored: memory beyond the operands is at most a copy of k and
- * v in f32, or of o with two more columns.
+ * v in f32, or of o with two more columns; with XL_ACCURACY_SPLIT a copy of k
+ * and v whose keys are rounded up to a multiple of 64 and columns to one of 16,
+ * and 128 bytes for every 256 keys, rounded up, of a head.
  *
  * Types:     q, k, v and o have one type, f32, f16 or bf16; or k and v another
  *            one, i8 or f8e4m3, with scales; or q, k and v are f8e4m3 and o is
@@ -164,7 +166,11 @@ enum { XL_ATTENTION_MAX_BINDINGS = 8 };
  *            With another `accuracy` than FULL, products of f32 lose l, 5 2^-22
  *            with SPLIT and 2^-9 with FAST: d[j] has (l + 2^-23 d_head) scale
  *            |q| . |k[j]| more, and w is l + 2^-16, since an engine may
- *            truncate sums. These hold by element. Then an infinity in q, k or
+ *            truncate sums. With SPLIT, for terms that are below the numbers
+ *            of f16, d[j] has 2^-37 d_head scale Q K more, and |error of o|
+ *            2^-31 sum_j |v[j]| + 2^-38 V, with Q, K and V the largest finite
+ *            magnitudes of the sequence in a head of k, in that of v, and in
+ *            the heads of q that read them. Then an infinity in q, k or
  *            v, and one of 2^127 or more in q, may give NaN for what it is
  *            multiplied by, and numbers below 2^-100 may lose all but 11 bits.
  *            Source: Higham 2002, section 3.1; Blanchard, Higham, Higham 2021, theorem 4.2.

@@ -150,6 +150,7 @@ struct xl__mma_model {
     double attention_frac[2]; /* of the instructions' rate, by attention: with
                                  one fragment along rows, with two */
     double attention_split_frac[2]; /* where f32 is split into two terms */
+    double attention_terms_frac[2]; /* where these are in memory, of f16 */
     double attention_bytes_frac; /* of the memory's rate */
     double attention_load_bytes; /* from the cache, per clock of a unit */
     double

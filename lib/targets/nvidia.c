@@ -108,6 +108,7 @@ static const struct xl__variant *const gemm[] = {
 static const struct xl__variant *const attention[] = {
     &xl__attention_wgmma,
     &xl__attention_mma,
+    &xl__attention_mma_terms,
     &xl__attention_mma_split,
     &xl__attention_split,
     &xl__attention_flash,

@@ -67,6 +67,7 @@ static const struct xl__mma_model emulated_mma_model = {
     .bytes_frac = 0.9,
     .attention_frac = {0.5, 0.5},
     .attention_split_frac = {0.5, 0.5},
+    .attention_terms_frac = {0.5, 0.5},
     .attention_bytes_frac = 0.9,
     .attention_load_bytes = 64};
 

@@ -155,7 +155,8 @@ struct attention_row {
     size_t b, h, first, last;
     double *weight;
     double lse, lse_tol;
-    double error; /* relative, of a weight */
+    double error;     /* relative, of a weight */
+    double largest_v; /* of the head; 0: of no effect */
 };
 void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
                    struct attention_row *row);

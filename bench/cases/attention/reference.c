@@ -47,9 +47,11 @@ static const double f8_sums = 0x1p12;
 /* What an engine's products of f32 lose: attention.h, Accuracy. */
 static const struct loss {
     double product, column, block;
+    double of_largest, weight, value; /* terms that are below f16's */
 } losses[XL_N_ACCURACIES] = {
-    [XL_ACCURACY_SPLIT] = {5 * 0x1p-22, 0x1p-23, 0x1p-16},
-    [XL_ACCURACY_FAST] = {0x1p-9, 0x1p-23, 0x1p-16}};
+    [XL_ACCURACY_SPLIT] = {5 * 0x1p-22, 0x1p-23, 0x1p-16, 0x1p-37, 0x1p-31,
+                           0x1p-38},
+    [XL_ACCURACY_FAST] = {0x1p-9, 0x1p-23, 0x1p-16, 0, 0, 0}};
 
 /* An engine may keep 13 bits of sums of 8-bit floats: all, if a power of two
  * divides the products whose magnitudes add up to 2^12 of it or less. */
@@ -119,6 +121,24 @@ struct attention_score attention_score(const struct attention_ref *r, size_t b,
     return s;
 }
 
+/* Of an operand, in the rows that belong to head g of k. */
+static double largest_of(const struct attention_ref *r,
+                         enum attention_operand x, size_t b, size_t g)
+{
+    const struct attention_case *c = r->c;
+    const bool is_q = x == ATTENTION_Q;
+    const size_t n_heads = is_q ? attention_share(c) : 1,
+                 n = is_q ? attention_queries(c, b) : attention_keys(c, b);
+    double largest = 0;
+    for (size_t i = 0; i < n_heads * n; i++) {
+        const size_t line =
+            attention_line(c, x, b, g * n_heads + i / n, i % n);
+        for (size_t col = 0; col < c->d; col++)
+            largest = fmax(largest, fabs(ref_at(&r->operand[x], line, col)));
+    }
+    return largest;
+}
+
 void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
                    struct attention_row *row)
 {
@@ -143,6 +163,14 @@ void attention_row(const struct attention_ref *r, size_t b, size_t h, size_t i,
         is_nan = is_nan || isnan(x) || x == (double)INFINITY;
         top = fmax(top, x);
         most = fmax(most, s.error);
+    }
+    row->largest_v = 0;
+    if (losses[c->accuracy].of_largest > 0) {
+        const size_t g = h / attention_share(c);
+        most += losses[c->accuracy].of_largest * (double)c->d *
+                fabs(attention_scale(c)) * largest_of(r, ATTENTION_Q, b, g) *
+                largest_of(r, ATTENTION_K, b, g);
+        row->largest_v = largest_of(r, ATTENTION_V, b, g);
     }
     top = isinf(top) ? 0 : top;
     double sum = exp(sink - top);
@@ -175,7 +203,8 @@ double attention_expected(const struct attention_ref *r,
                                        (double)r->c->n_kv / f8_sums
                                  : narrow + losses[r->c->accuracy].product +
                                        losses[r->c->accuracy].block;
-    const double least = is_f8 ? 0x1p-16 : ref_floor(XL_F32);
+    const double least =
+        is_f8 ? 0x1p-16 : ref_floor(XL_F32) + losses[r->c->accuracy].weight;
     double sum = 0, size = 0, all = 0;
     for (size_t j = row->first; j < row->last; j++) {
         const size_t line =
@@ -190,7 +219,8 @@ double attention_expected(const struct attention_ref *r,
         size += row->weight[j] * fabs(v);
         all += fabs(v);
     }
-    *tol = (row->error + weights) * size + least * all;
+    *tol = (row->error + weights) * size + least * all +
+           losses[r->c->accuracy].value * row->largest_v;
     *tol += narrow * (fabs(sum) + *tol) + ref_floor(t);
     return sum;
 }

@@ -226,7 +226,8 @@ bool xl__attention_backward_mma_listed(size_t i, struct xl__params *out);
 /* Its variants, one a file. */
 extern const struct xl__variant xl__attention_cpu, xl__attention_dpas,
     xl__attention_flash, xl__attention_mma, xl__attention_mma_split,
-    xl__attention_ref, xl__attention_split, xl__attention_wgmma;
+    xl__attention_mma_terms, xl__attention_ref, xl__attention_split,
+    xl__attention_wgmma;
 extern const struct xl__variant xl__attention_backward_flash,
     xl__attention_backward_mma, xl__attention_backward_ref,
     xl__attention_backward_wgmma;

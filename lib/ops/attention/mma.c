@@ -5,7 +5,8 @@
  * by rows, attention/mma.cl computes scores; where by columns,
  * attention/mma_transposed.cl computes the transposed ones. f32 is rounded to
  * 11 bits; of attention_mma_split, it is a sum of two such terms, whose three
- * largest products are added. */
+ * largest products are added; of attention_mma_terms, terms are f16, for which
+ * the engine has twice the rate, and those of k and v are computed first. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -93,6 +94,13 @@ static double products_of(const struct xl__attention_canonical *c)
     return is_split(c) ? SPLIT_PRODUCTS : 1;
 }
 
+/* Are operands terms in memory, of the instruction's type? */
+static bool has_terms(const struct xl__attention_canonical *c,
+                      const xl_matrix_op *op)
+{
+    return op->a != c->view[XL__ATTENTION_K].dtype;
+}
+
 /* Is more done to a score than to scale it? */
 static bool has_options(const struct xl__attention_canonical *c)
 {
@@ -159,11 +167,13 @@ static double registers_of(const struct xl__attention_canonical *c,
         OF_BLOCK = 32
     };
     const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
-    const bool is_f32 = op->a == XL_F32;
+    const bool is_f32 = c->view[XL__ATTENTION_K].dtype == XL_F32;
+    const size_t terms = has_terms(c, op) ? 2 : 1;
     const size_t scores = s->bk / s->sk / SUMS * (is_f32 ? 2 : 1);
     return (double)(s->rm * (s->dp / SUMS + scores) +
                     (is_f32 ? (size_t)OF_BLOCK : 0) +
-                    (s->holds_q ? HELD * s->rm * s->dp / op->k : 0) + OTHER +
+                    (s->holds_q ? terms * HELD * s->rm * s->dp / op->k : 0) +
+                    OTHER +
                     (has_options(c) ? (size_t)OPTIONS : 0) +
                     (is_equal ? 0 : (size_t)LENGTHS << s->holds_q));
 }
@@ -187,9 +197,9 @@ static struct layout layout_of(const struct xl__limits *l,
     s.sm = s.bq / (s.rm * op->m);
     s.items = op->lanes * s.sm * s.sk;
     s.dp = xl__round_up(c->d_head, xl__max_size(op->k, 2 * op->n));
-    s.holds_q = s.rm * s.dp <= HELD_FRAGMENTS * op->k;
-    const size_t bytes = s.dp * xl_dtype_bytes(op->a);
-    const size_t line = line_of(bytes, DEEP);
+    const size_t columns = has_terms(c, op) ? 2 * s.dp : s.dp;
+    s.holds_q = s.rm * columns <= HELD_FRAGMENTS * op->k;
+    const size_t line = line_of(columns * xl_dtype_bytes(op->a), DEEP);
     s.room_bytes = xl__max_size(2 * s.stages * s.bk * line,
                                 sizeof(float) * s.sk * s.bq * (s.dp + PAD));
     s.local_bytes = s.room_bytes +
@@ -202,6 +212,24 @@ static const xl_matrix_op *find_op(const struct xl__limits *l,
                                    const struct xl__attention_canonical *c)
 {
     return xl__mma_op(l, c->view[XL__ATTENTION_Q].dtype);
+}
+
+/* Of terms. */
+static const xl_matrix_op *find_term_op(const struct xl__limits *l)
+{
+    return xl__mma_op(l, XL_F16);
+}
+
+/* Bytes of the terms, and of two factors of each block:
+ * attention/split_terms.clh. */
+static size_t terms_bytes(const struct xl__attention_canonical *c,
+                          const struct layout *s)
+{
+    enum { OPERANDS = 2, FACTORS = 16, FACTORS_BYTES = 128 };
+    const size_t bk = s->bk / s->sk, blocks = xl__ceil_div(c->n_kv, bk);
+    return c->n_kv_heads * c->n_batch *
+           (OPERANDS * blocks * bk * s->dp * sizeof(float) +
+            xl__ceil_div(blocks, FACTORS) * FACTORS_BYTES);
 }
 
 static bool fits(const struct xl__limits *l, const xl_matrix_op *op,
@@ -322,16 +350,19 @@ static struct xl__cost cost_of(const struct xl__limits *l,
         (double)xl__round_up(rows, s->bq) / (double)rows;
     const double padded = padded_rows * (double)s->dp / (double)c->d_head;
     const double joined =
-        s->is_split ? VISITS * (double)xl__attention_parts_bytes(c, parts) : 0;
+        s->is_split       ? VISITS * (double)xl__attention_parts_bytes(c, parts)
+        : has_terms(c, op) ? VISITS * (double)terms_bytes(c, s)
+                           : 0;
     const double waves = ceil(busy / slots);
     const double fill = busy / (waves * slots), flop = xl__attention_flop(c),
                  rate = xl__mma_rate(l, op),
                  bytes_rate = xl__rate_memory(l) * m->attention_bytes_frac;
     /* k and v once for each group: an element of both for 4 flop of a row. */
-    const double elem = (double)xl_dtype_bytes(op->a),
+    const double elem = (double)xl_dtype_bytes(c->view[XL__ATTENTION_K].dtype),
                  loaded = flop * padded_rows / (double)s->bq * elem / 2;
-    const double *frac =
-        is_split(c) ? m->attention_split_frac : m->attention_frac;
+    const double *frac = has_terms(c, op) ? m->attention_terms_frac
+                         : is_split(c)    ? m->attention_split_frac
+                                          : m->attention_frac;
     const double multiply = flop * padded * products_of(c) /
                             (rate * frac[s->rm > 1] * busy_engines(l, op, s));
     const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
@@ -346,7 +377,10 @@ static struct xl__cost cost_of(const struct xl__limits *l,
                              .serial_bytes = joined,
                              .serial_ns =
                                  m->shown * fmin(compute, copy) * ns_per_s,
-                             .launches = join_of(l, s) == BY_LAUNCH ? 2 : 1};
+                             .launches =
+                                 join_of(l, s) == BY_LAUNCH || has_terms(c, op)
+                                     ? 2
+                                     : 1};
 }
 
 /* Has half of the tile, and of its work, no rows? */
@@ -359,15 +393,15 @@ static bool is_too_high(const struct xl__attention_canonical *c,
 /* The set of the least estimate; false: none fits. */
 static bool find_tunables(const struct xl__limits *l,
                           const struct xl__attention_canonical *c,
-                          struct xl__params *out)
+                          const xl_matrix_op *op, struct xl__params *out)
 {
-    const xl_matrix_op *op = find_op(l, c);
     double least = INFINITY;
     struct xl__params params;
     for (size_t i = 0; op && xl__attention_mma_listed(op, i, &params); i++) {
         const struct layout s = layout_of(l, c, op, params.value);
         const char *bound;
-        if (!fits(l, op, &s) || is_too_high(c, &s))
+        if (!fits(l, op, &s) || is_too_high(c, &s) ||
+            (has_terms(c, op) && s.is_split))
             continue;
         const struct xl__cost work =
             cost_of(l, c, op, &s, count_parts(l, c, &s));
@@ -382,16 +416,34 @@ static bool find_tunables(const struct xl__limits *l,
 
 /* -- plan ----------------------------------------------------------------- */
 
-static xl_status plan_steps(const struct xl__limits *l, const void *desc,
-                            const struct xl__params *params,
-                            struct xl__plan *p)
+/* The terms of k and v to scratch memory. */
+static void add_terms(const struct xl__attention_canonical *c,
+                      const struct layout *s, struct xl__plan *p)
 {
-    const struct xl__attention_canonical *c = desc;
-    const xl_matrix_op *op = find_op(l, c);
+    enum { ITEMS = 256, OPERANDS = 2 };
+    const size_t bk = s->bk / s->sk;
+    struct xl__step *step = xl__plan_add(p, "attention/split_terms.cl",
+                                         "attention_terms", ITEMS, ITEMS);
+    xl__step_set_3d(step, ITEMS, xl__ceil_div(c->n_kv, bk) * ITEMS, OPERANDS,
+                    c->n_kv_heads * c->n_batch);
+    step->local_mem_bytes = sizeof(cl_uint);
+    xl__define(step, "BK", (long)bk);
+    xl__attention_defines(step, c);
+    xl__attention_args(step, c);
+    xl__arg_mem(step, XL__MEM_SCRATCH);
+    p->scratch_bytes = terms_bytes(c, s);
+}
+
+static xl_status plan_steps_of(const struct xl__limits *l,
+                               const struct xl__attention_canonical *c,
+                               const xl_matrix_op *op,
+                               const struct xl__params *params,
+                               struct xl__plan *p)
+{
     if (!op)
         return XL_UNSUPPORTED;
     const struct layout s = layout_of(l, c, op, params->value);
-    if (!fits(l, op, &s))
+    if (!fits(l, op, &s) || (has_terms(c, op) && s.is_split))
         return XL_UNSUPPORTED;
     const size_t heads = c->n_kv_heads * c->n_batch,
                  groups = count_groups(c, s.bq), parts = count_parts(l, c, &s);
@@ -403,6 +455,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     enum { ALL = sizeof defines / sizeof *defines, COMMON = 4 };
     p->flop = xl__attention_flop(c);
     p->bytes = xl__attention_bytes(c);
+    if (has_terms(c, op))
+        add_terms(c, &s, p);
     struct xl__step *step =
         s.is_transposed
             ? xl__plan_add(p, "attention/mma_transposed.cl",
@@ -413,7 +467,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     step->local_mem_bytes = s.local_bytes;
     xl__mma_define(step, l, op);
     if (is_split(c))
-        xl__define(step, "MMA_SPLIT", 1);
+        xl__define(step, has_terms(c, op) ? "TERMS" : "MMA_SPLIT", 1);
     xl__define_all(step, defines, s.is_transposed ? COMMON : ALL);
     xl__attention_defines(step, c);
     xl__attention_args(step, c);
@@ -433,18 +487,36 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     return XL_OK;
 }
 
+static xl_status plan_steps(const struct xl__limits *l, const void *desc,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
+{
+    return plan_steps_of(l, desc, find_op(l, desc), params, p);
+}
+
+static xl_status plan_steps_of_terms(const struct xl__limits *l,
+                                     const void *desc,
+                                     const struct xl__params *params,
+                                     struct xl__plan *p)
+{
+    return plan_steps_of(l, desc, find_term_op(l), params, p);
+}
+
 /* -- choice --------------------------------------------------------------- */
 
-static const char *find_refusal(const struct xl__limits *l, const void *desc)
+/* Of products in `in`, the type of the instructions' operands. */
+static const char *find_refusal(const struct xl__limits *l, const void *desc,
+                                xl_dtype in)
 {
     const struct xl__attention_canonical *c = desc;
     const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
     struct xl__params params;
     if (dtype != XL_F32 && dtype != XL_F16 && dtype != XL_BF16)
         return "q of f8e4m3 is not supported";
-    if (xl__mma_sums_refused(l, dtype))
-        return xl__mma_sums_refused(l, dtype);
-    const bool is_transposed = xl__mma_step(find_op(l, c)).stack > 0;
+    if (xl__mma_sums_refused(l, in))
+        return xl__mma_sums_refused(l, in);
+    const xl_matrix_op *op = xl__mma_op(l, in);
+    const bool is_transposed = xl__mma_step(op).stack > 0;
     const char *why = is_transposed ? xl__attention_needs_type(c)
                                     : xl__attention_needs_lines(c);
     if (why)
@@ -463,7 +535,7 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         (c->view[XL__ATTENTION_K].stride[XL__HEADS_ROW] > MOST_STRIDE ||
          c->view[XL__ATTENTION_V].stride[XL__HEADS_ROW] > MOST_STRIDE))
         return "the bytes of a block of k or v do not fit in 32 bits";
-    if (!find_tunables(l, desc, &params))
+    if (!find_tunables(l, desc, op, &params))
         return "no tile fits the device's local memory and work-groups";
     return NULL;
 }
@@ -475,24 +547,49 @@ static const char *find_refusal_of_one(const struct xl__limits *l,
     if (c->view[XL__ATTENTION_K].dtype == XL_F32 &&
         c->accuracy != XL_ACCURACY_FAST)
         return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
-    return find_refusal(l, desc);
+    return find_refusal(l, desc, c->view[XL__ATTENTION_Q].dtype);
+}
+
+static const char *needs_split(const struct xl__attention_canonical *c)
+{
+    if (c->view[XL__ATTENTION_K].dtype != XL_F32)
+        return "only f32 is split into terms";
+    if (!is_split(c))
+        return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
+    return NULL;
 }
 
 static const char *find_refusal_of_split(const struct xl__limits *l,
                                          const void *desc)
 {
+    const char *why = needs_split(desc);
+    return why ? why : find_refusal(l, desc, XL_F32);
+}
+
+static const char *find_refusal_of_terms(const struct xl__limits *l,
+                                         const void *desc)
+{
     const struct xl__attention_canonical *c = desc;
-    if (c->view[XL__ATTENTION_K].dtype != XL_F32)
-        return "only f32 is split into terms";
-    if (!is_split(c))
-        return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
-    return find_refusal(l, desc);
+    const char *why = needs_split(c);
+    if (why)
+        return why;
+    if (c->q_rows.kind || c->kv_rows.kind)
+        return "sequences of unequal lengths are not supported";
+    if (c->before != XL__ATTENTION_ANY)
+        return "windows are not supported";
+    return find_refusal(l, desc, XL_F16);
 }
 
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    (void)find_tunables(l, desc, out);
+    (void)find_tunables(l, desc, find_op(l, desc), out);
+}
+
+static void choose_tunables_of_terms(const struct xl__limits *l,
+                                     const void *desc, struct xl__params *out)
+{
+    (void)find_tunables(l, desc, find_term_op(l), out);
 }
 
 const struct xl__variant xl__attention_mma = {
@@ -515,4 +612,16 @@ const struct xl__variant xl__attention_mma_split = {
     .refuses = find_refusal_of_split,
     .choose = choose_tunables,
     .plan = plan_steps,
+};
+
+const struct xl__variant xl__attention_mma_terms = {
+    .name = "attention_mma_terms",
+    .repeats = "bit for bit: each row's sums are in an order of keys",
+    .tunables = tunables,
+    .on = {.engine = XL_ENGINE_MATRIX,
+           .dtype = XL_F16,
+           .terms = SPLIT_PRODUCTS},
+    .refuses = find_refusal_of_terms,
+    .choose = choose_tunables_of_terms,
+    .plan = plan_steps_of_terms,
 };

@@ -23,12 +23,25 @@ static const double u = FLT_EPSILON / 2;
  * one of each, and what is lost of the losses below 2^-22. Rounded to 11 bits,
  * or cut: 2^-9. Each instruction adds 8 products to a sum and cuts all at 25
  * bits, the sum once more at 24: 13 2^-25, 3 times for 8 of d_head below 2^-23
- * a column; for the 64 keys of a block below 2^-16. */
+ * a column; for the 64 keys of a block below 2^-16. Of f16, whose
+ * instructions add 16 products, 21 2^-25, it is less.
+ *
+ * Terms of f16 are rounded both: 2^-22 of a number each, and the product of
+ * the second terms 2^-22, 3 2^-22 in all; or, where that is more, half of the
+ * least number of f16, 2^-25, for a number 2^-39 of the largest of its block,
+ * which is scaled to 2^14 or more. With Q and K the largest, a product of x
+ * and y loses 2^-39 (1 + 2^-10) (Q |y| + |x| K) + 2^-77 Q K more, less than
+ * 2^-37 Q K. Weights, of which one of a row is 1 or more, or the sink's is,
+ * have the factor 2^7, so that one loses 2^-32: of o less than 2^-31 of the
+ * sum of v's magnitudes, and with V the largest, since shares add up to 1 or
+ * less, 2^-38 V. */
 static const struct lost {
     double product, column, block;
+    double of_largest, weight, value;
 } lost[XL_N_ACCURACIES] = {
-    [XL_ACCURACY_SPLIT] = {5 * 0x1p-22, 0x1p-23, 0x1p-16},
-    [XL_ACCURACY_FAST] = {0x1p-9, 0x1p-23, 0x1p-16}};
+    [XL_ACCURACY_SPLIT] = {5 * 0x1p-22, 0x1p-23, 0x1p-16, 0x1p-37, 0x1p-31,
+                           0x1p-38},
+    [XL_ACCURACY_FAST] = {0x1p-9, 0x1p-23, 0x1p-16, 0, 0, 0}};
 
 /* -- the case ------------------------------------------------------------- */
 
@@ -221,6 +234,17 @@ static double draw_value(struct xl__rng *rng, unsigned view, xl_dtype dtype)
     return xl__rng_normal(rng);
 }
 
+/* Blocks of keys that are split into terms have factors of their own. */
+static int magnitude_of(const struct xl__attention_canonical *c, unsigned view,
+                        const size_t at[XL__HEADS_DIMS])
+{
+    enum { ALIKE = 32, MAGNITUDES = 4 };
+    const bool is_kv = view == XL__ATTENTION_K || view == XL__ATTENTION_V;
+    return is_kv && c->accuracy == XL_ACCURACY_SPLIT
+               ? (int)(at[XL__HEADS_ROW] / ALIKE % MAGNITUDES)
+               : 0;
+}
+
 static void fill_view(const struct xl__attention_canonical *c, void *base,
                       const xl_heads *x, const size_t size[XL__HEADS_DIMS],
                       unsigned view)
@@ -234,10 +258,11 @@ static void fill_view(const struct xl__attention_canonical *c, void *base,
         for (at[1] = 0; at[1] < size[1]; at[1]++)
             for (at[2] = 0; at[2] < size[2]; at[2]++)
                 for (at[3] = 0; at[3] < size[3]; at[3]++)
-                    xl__dtype_store(base, xl__heads_case_at(x, at), x->dtype,
-                                    is_list
-                                        ? (double)number_at(c, view, at)
-                                        : draw_value(&rng, view, x->dtype));
+                    xl__dtype_store(
+                        base, xl__heads_case_at(x, at), x->dtype,
+                        is_list ? (double)number_at(c, view, at)
+                                : ldexp(draw_value(&rng, view, x->dtype),
+                                        -magnitude_of(c, view, at)));
 }
 
 static xl_status make_result(struct xl__selfcheck_case *t, const xl_heads *x,
@@ -288,6 +313,8 @@ struct attention_case {
     size_t row; /* 1 + its number; 0: none yet */
     size_t first, last;
     double lse, error, lse_error; /* error: relative, of a weight */
+    size_t head;                  /* 1 + k's of the row; 0: none yet */
+    double largest[XL__ATTENTION_V + 1]; /* of q, k, v, with this head */
     double weight[];
 };
 
@@ -371,14 +398,44 @@ static double score_at(const struct xl__selfcheck_case *t,
 {
     const struct xl__attention_canonical *c = t->of;
     const struct attention_case *own = t->own;
-    const struct xl__attention_score s = xl__attention_case_score(
+    struct xl__attention_score s = xl__attention_case_score(
         t, along[XL__ALONG_OUTER], along[XL__ALONG_BATCH],
         along[XL__ALONG_ROWS], along[XL__ALONG_COLS]);
+    if (!isinf(s.x))
+        s.error += lost[c->accuracy].of_largest * (double)c->d_head *
+                   fabs((double)t->call.value[XL__ATTENTION_SCALE].f) *
+                   own->largest[XL__ATTENTION_Q] *
+                   own->largest[XL__ATTENTION_K];
     *error = s.error;
     return c->score
                ? xl__case_epilogue_expected(&own->hook, t, along, XL_F32, s.x,
                                             isnan(s.x) ? 0 : s.error, error)
                : s.x;
+}
+
+/* Into `own`: the largest magnitudes of what head g of k is multiplied with.
+ */
+static void find_largest(const struct xl__selfcheck_case *t, size_t b,
+                         size_t g)
+{
+    const struct xl__attention_canonical *c = t->of;
+    struct attention_case *own = t->own;
+    if (own->head == 1 + b * c->n_kv_heads + g)
+        return;
+    own->head = 1 + b * c->n_kv_heads + g;
+    for (unsigned view = XL__ATTENTION_Q; view <= XL__ATTENTION_V; view++) {
+        const bool is_q = view == XL__ATTENTION_Q;
+        const size_t heads = is_q ? xl__attention_share(c) : 1,
+                     n = is_q ? c->n_q : keys_of(c, b);
+        double *largest = &own->largest[view];
+        *largest = 0;
+        for (size_t i = 0; i < heads * n; i++) {
+            for (size_t col = 0; col < c->d_head; col++)
+                *largest = fmax(
+                    *largest, fabs(xl__attention_case_load(
+                                  t, view, b, g * heads + i / n, i % n, col)));
+        }
+    }
 }
 
 /* Into `own`: the row's weights, lse and errors. */
@@ -395,6 +452,7 @@ static void compute_row(const struct xl__selfcheck_case *t, size_t b, size_t h,
             : -(double)INFINITY;
     double top = sink, deepest = 0, most = 0, sum = 0;
     bool is_nan = false;
+    find_largest(t, b, h / xl__attention_share(c));
     struct xl__attention_canonical of = *c;
     of.n_kv = keys_of(c, b);
     xl__attention_keys(&of, i, &own->first, &own->last);
@@ -467,7 +525,8 @@ static double expected_value(const struct xl__selfcheck_case *t,
         *error = (own->error + (dtype == XL_F32 ? 0 : rounding) +
                   lost[c->accuracy].product + lost[c->accuracy].block) *
                      size +
-                 (double)FLT_MIN * all;
+                 ((double)FLT_MIN + lost[c->accuracy].weight) * all +
+                 lost[c->accuracy].value * own->largest[XL__ATTENTION_V];
     if (dtype != XL_F32)
         *error += rounding * (fabs(sum) + *error) + xl__dtype_underflow(dtype);
     return sum;

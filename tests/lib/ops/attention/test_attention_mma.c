@@ -9,9 +9,10 @@
  * XL_TEST_ARCH  an architecture of AMD whose instructions are emulated
  * XL_TEST_SIDE  of these, those whose tile of C has this side
  * XL_TEST_DPAS  attention_dpas, on sub-groups of 8 or of 16 items
- * XL_TEST_SPLIT set: attention_mma_split */
+ * XL_TEST_SPLIT set: attention_mma_split; "terms": attention_mma_terms */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/attention/attention.h"
 #include "ops/path/matrix_engine.h"
@@ -27,6 +28,7 @@ static bool takes_all;
 static const char *arch; /* of AMD; NULL: mma.sync */
 static unsigned width;   /* of attention_dpas's sub-groups; 0: attention_mma */
 static bool is_split;    /* attention_mma_split */
+static bool has_terms;   /* attention_mma_terms */
 
 /* Those of one size of the instructions alone. */
 static void keep_ops(struct xl__limits *l, unsigned side)
@@ -46,6 +48,7 @@ static int open_forward(void **state)
     (void)state;
     emulated_open(&t, XL__OP_ATTENTION,
                   width      ? &xl__attention_dpas
+                  : has_terms ? &xl__attention_mma_terms
                   : is_split ? &xl__attention_mma_split
                              : &xl__attention_mma);
     if (width)
@@ -140,6 +143,8 @@ static struct attention_case over(const struct xl__params *p, unsigned i)
         c.q_rows = c.kv_rows = XL_ROWS_PACKED;
     c.is_causal = i % 3 == 1;
     c.window = i % 3 == 2 ? c.n_kv / 2 : 0;
+    if (has_terms) /* which takes neither */
+        c.q_rows = c.kv_rows = (xl_rows_kind)(c.window = 0);
     c.scale = i % 4 == 3 ? -0.25 : 0;
     return c;
 }
@@ -249,6 +254,7 @@ int main(int argc, char **argv)
         getenv("XL_TEST_DPAS") ? (unsigned)atoi(getenv("XL_TEST_DPAS")) : 0;
     test_args(argc, argv);
     is_split = getenv("XL_TEST_SPLIT") != NULL;
+    has_terms = is_split && strcmp(getenv("XL_TEST_SPLIT"), "terms") == 0;
     if (arch || width ||
         is_split) /* whose gradients have no variant on them */
         return cmocka_run_group_tests(forward, open_forward, close_device);
