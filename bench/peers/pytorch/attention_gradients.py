@@ -29,7 +29,7 @@ class AttentionGradientCase(AttentionCase):
 
     def before(self, mems):
         """The call of attention; mems: inputs, grad_q, more_bytes."""
-        op = super().descriptor(mems[:3] + [mems[5 + O]])
+        op = super().descriptor(mems[:4] + [mems[5 + O]])
         op.lse = self.view(mems[5 + LSE], "f32")
         return op
 

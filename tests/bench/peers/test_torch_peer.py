@@ -4,6 +4,7 @@ PyTorch: rounds and times, budgets, summaries, cases, result files. Calls are
 simulated by a clock that only sleeps advance, and CUDA graphs by a module in
 PyTorch's place."""
 import contextlib
+import ctypes as ct
 import io
 import json
 import os
@@ -18,6 +19,7 @@ from unittest import mock
 tree = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3)
 sys.path.insert(0, os.path.join(tree, "bench", "peers"))
 
+from pytorch import attention_gradients  # noqa: E402
 from pytorch import crosslane_expr, expr_cases  # noqa: E402
 from pytorch import gemm_case_sets as sets  # noqa: E402
 from pytorch import gemm_cases as cases  # noqa: E402
@@ -203,6 +205,15 @@ class Cases(unittest.TestCase):
         self.assertEqual((row["median_ns"], row["verdict"]), (2.0, "ok"))
         self.assertEqual(result_rows.make_row(case, "gemm_ref", 0, [1.0], 2, 1)
                          ["verdict"], "rejected")
+
+    def test_gradients_have_the_operands_of_their_call(self):
+        case = attention_gradients.AttentionGradientCase(
+            (1, 2, 3, 5, 8), "f16", causal=True)
+        n = len(case.inputs) + 1 + len(case.more_bytes)
+        op = case.descriptor([ct.c_void_p(1 + i) for i in range(n)])
+        views = [op.q, op.k, op.v, op.grad_o[0], op.grad_q[0], op.o,
+                 op.lse[0], op.grad_k[0], op.grad_v[0]]
+        self.assertEqual([v.mem.buf for v in views], list(range(1, n + 1)))
 
     def test_sets_have_cases_and_crosslane_first(self):
         for s in sets.SETS:
