@@ -155,18 +155,19 @@ static void check_untouched(const struct attention_check *t,
 }
 
 static void check_row(const struct attention_check *t,
-                      const struct attention_ref *ref,
-                      const struct attention_row *row, size_t i,
+                      const struct attention_ref *ref, size_t b, size_t h,
+                      size_t i, struct attention_row *row,
                       struct check_result *out)
 {
     const struct attention_case *c = t->c;
     struct ref_mat got = guarded_back(&t->operand[ATTENTION_O], false);
     struct checked_element e = {.name = "o", .dtype = attention_out(c)};
-    if (i >= attention_queries(c, row->b)) {
-        check_untouched(t, ATTENTION_O, row->b, row->h, i, out);
+    if (i >= attention_queries(c, b)) {
+        check_untouched(t, ATTENTION_O, b, h, i, out);
         return;
     }
-    e.i = attention_line(c, ATTENTION_O, row->b, row->h, i);
+    attention_row(ref, b, h, i, row);
+    e.i = attention_line(c, ATTENTION_O, b, h, i);
     for (e.j = 0; e.j < c->d; e.j++) {
         check_read(&e, &t->operand[ATTENTION_O], &got, e.i, e.j);
         e.expected = attention_expected(ref, row, e.j, &e.tol);
@@ -175,10 +176,10 @@ static void check_row(const struct attention_check *t,
     if (!attention_has(c, ATTENTION_LSE))
         return;
     got = guarded_back(&t->operand[ATTENTION_LSE], false);
-    size_t b = row->b, place = i;
+    size_t place = i;
     attention_place(c, ATTENTION_LSE, c->n_q, &b, &place);
     e = (struct checked_element){.name = "lse",
-                                 .i = b * c->n_heads + row->h,
+                                 .i = b * c->n_heads + h,
                                  .j = place,
                                  .expected = row->lse,
                                  .tol = row->lse_tol,
@@ -194,10 +195,8 @@ static void check_results(const struct attention_check *t,
     const struct attention_ref ref = host_ref(t);
     for (size_t b = 0; b < c->n_batch; b++) {
         for (size_t h = 0; h < c->n_heads; h++) {
-            for (size_t i = 0; i < c->n_q; i++) {
-                attention_row(&ref, b, h, i, row);
-                check_row(t, &ref, row, i, out);
-            }
+            for (size_t i = 0; i < c->n_q; i++)
+                check_row(t, &ref, b, h, i, row, out);
         }
     }
 }

@@ -110,10 +110,10 @@ double xl__windows_bytes(const struct xl__windows *v)
 static size_t place_copy(const struct xl__window_copy *c, size_t unit,
                          struct xl__window_copies *to)
 {
-    const size_t first =
-        xl__round_up(xl__ceil_div(to->end_bytes, ELEM_BYTES), unit);
     if (c->n == 0)
         return 0;
+    const size_t first =
+        xl__round_up(xl__ceil_div(to->end_bytes, ELEM_BYTES), unit);
     to->end_bytes = (first + c->n * c->h * c->w * c->c) * ELEM_BYTES;
     to->moved_bytes +=
         copied_elems(c) * ELEM_BYTES +
