@@ -108,6 +108,7 @@ __kernel void qmat_fit(QUANTISE_PARAMS)
         if (item < s)
             room[item] = fmax(room[item], room[item + s]);
     }
+    barrier(CLK_LOCAL_MEM_FENCE); /* CP-39 */
     if (item == 0)
         scales[off_scales + (ulong)block * (units / group) + g] =
             FIT(1, 0, room[0]);
