@@ -422,7 +422,7 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
             for (uint e = 0; e < NK * MMA_C_ELEMS; e++) {
                 const uint r = MMA_ROW_OF(e % MMA_C_ELEMS);
                 float *y = &x[m][e / MMA_C_ELEMS].e[e % MMA_C_ELEMS];
-                *y = XL_EXP2(1, fma(*y, unit, RAISED - shift[r]));
+                *y = XL_EXP2(1, fma(*y, unit, -(shift[r] - RAISED)));
                 total[m][r] += *y;
             }
         }
