@@ -178,6 +178,9 @@ void xl__conv_backward_shrink(const void *canonical,
 double xl__conv_flop(const struct xl__conv_canonical *c);
 double xl__conv_bytes(const struct xl__conv_canonical *c);
 
+/* depthwise.c: the 32-bit registers that items of all passes may take. */
+size_t xl__depthwise_registers(const struct xl__limits *l);
+
 /* One op a pass: each has its own variants, tuned sets and auditions. */
 extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;
 

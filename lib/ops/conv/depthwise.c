@@ -107,7 +107,7 @@ static size_t item_registers(const struct job *j, size_t vw, size_t tx)
     return PLAIN + ((taps + sums) * value + loads * bytes) / sizeof(float);
 }
 
-static size_t most_registers(const struct xl__limits *l)
+size_t xl__depthwise_registers(const struct xl__limits *l)
 {
     enum { FEW_LANES = 16, OF_FEW = 112, USUAL = 144 };
     return xl__num_or(l, XL__F_subgroup_width, 2 * FEW_LANES) <= FEW_LANES
@@ -121,7 +121,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     enum { ITEMS = 128 };
     const struct job j = describe_job(desc);
     const size_t bytes = xl_dtype_bytes(j.d->in.dtype);
-    const size_t most = most_registers(l);
+    const size_t most = xl__depthwise_registers(l);
     size_t vw = fit_vector(&j, VECTOR_BYTES / bytes);
     size_t tx = j.first ? 1 : MOST_COLUMNS;
     while (vw > 1 && item_registers(&j, vw, tx) > most)

@@ -114,14 +114,6 @@ static size_t item_registers(const struct job *j, size_t vw, size_t tx)
                        sizeof(float);
 }
 
-static size_t most_registers(const struct xl__limits *l)
-{
-    enum { FEW_LANES = 16, OF_FEW = 112, USUAL = 144 };
-    return xl__num_or(l, XL__F_subgroup_width, 2 * FEW_LANES) <= FEW_LANES
-               ? OF_FEW
-               : USUAL;
-}
-
 /* Of filters: sums of half the items. */
 static size_t local_bytes(const struct job *j, size_t vw, size_t wg)
 {
@@ -140,7 +132,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
 {
     enum { ITEMS = 128 };
     const struct job j = describe_job(desc);
-    const size_t most = most_registers(l);
+    const size_t most = xl__depthwise_registers(l);
     size_t tx = is_data(&j) ? j.d->stride_w : 1;
     size_t vw = fit_vector(&j, VECTOR_BYTES / xl_dtype_bytes(j.d->out.dtype));
     while (vw > 1 && item_registers(&j, vw, tx) > most)
