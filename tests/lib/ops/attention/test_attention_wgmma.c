@@ -181,6 +181,8 @@ static void gradient_refuses(void **state)
     }
     c = make_gradient(2, 4, 2, 100, 90, 64, true, false);
     assert_null(v->refuses(&l, &c));
+    c.has_cap = 1;
+    assert_non_null(strstr(v->refuses(&l, &c), "caps"));
     c = make_gradient(2, 4, 2, 100, 90, 96, false, false);
     assert_non_null(strstr(v->refuses(&l, &c), "d_head"));
     c = make_gradient(2, 4, 2, 100, 90, 128, false, false);
@@ -255,9 +257,22 @@ static void tiles(void **state)
     }
 }
 
+/* Of a plan with given tunables. */
+static double estimate_by(const struct xl__limits *l,
+                          const struct xl__params *params,
+                          const struct xl__attention_canonical *c)
+{
+    struct xl__plan *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    assert_int_equal(XL_OK, xl__attention_wgmma.plan(l, c, params, p));
+    const double ns = p->est_ns;
+    free(p);
+    return ns;
+}
+
 /* Scores with a cap, a mask, slopes: tiles whose registers have room; an
- * estimate above that of the scaled product; an argument for each of them,
- * also of packed rows. */
+ * estimate above that of the scaled product, also by the same tile; an
+ * argument for each of them, also of packed rows. */
 static void scores(void **state)
 {
     (void)state;
@@ -282,6 +297,12 @@ static void scores(void **state)
         assert_int_equal(plain->step[1].n_args + 3 + 6 + 4, p->step[1].n_args);
         free(p);
         free(plain);
+        c.view[XL__ATTENTION_MASK].mem.svm = NULL;
+        xl__attention_wgmma.choose(&l, &c, &params);
+        const double scored = estimate_by(&l, &params, &c);
+        c.has_cap = 0;
+        c.view[XL__ATTENTION_SLOPES].mem.svm = NULL;
+        assert_true(scored > estimate_by(&l, &params, &c));
     }
 }
 
