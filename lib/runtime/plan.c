@@ -19,12 +19,21 @@ static void append_arg(struct xl__step *s, struct xl__arg arg)
         s->exceeds = "arguments";
 }
 
-double xl__step_items(const struct xl__step *step)
+static double count_items(const struct xl__step *step)
 {
     double items = 1;
     for (unsigned d = 0; d < step->dims; d++)
         items *= (double)step->global[d];
     return items;
+}
+
+bool xl__step_leads(const struct xl__step *step, const struct xl__step *than)
+{
+    if (step->external)
+        return false;
+    if (!than || step->is_aid != than->is_aid)
+        return !than || than->is_aid;
+    return count_items(step) > count_items(than);
 }
 
 void xl__plan_destroy(struct xl__plan *plan)

@@ -103,8 +103,8 @@ struct xl__step {
     unsigned dims;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     size_t local_mem_bytes;     /* static and dynamic together */
-    bool is_aid;   /* a helper step that several variants share, so the
-                      last one to be marked as failed */
+    bool is_aid;   /* it prepares operands or joins sums: the last one to be
+                      marked as failed, and not what reports describe */
     int slice_dim; /* the dimension along which a long launch may be
                       split between work-groups; -1: none */
     const char *exceeds; /* NULL, or the limit of this struct that its plan()
@@ -132,8 +132,9 @@ struct xl__plan {
     struct xl__step step[XL__MAX_STEPS]; /* last: plan_cache.h */
 };
 
-/* The work-items that a step launches. */
-double xl__step_items(const struct xl__step *step);
+/* Does `step` rather than `than`, or NULL, stand for a plan in reports? Steps
+ * that are no helpers come first, then those with more work-items. */
+bool xl__step_leads(const struct xl__step *step, const struct xl__step *than);
 /* Free a plan on the heap and those after it; NULL is allowed. */
 void xl__plan_destroy(struct xl__plan *plan);
 /* The model's time of a plan and those after it. */

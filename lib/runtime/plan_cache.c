@@ -253,16 +253,16 @@ fail:
 void xl__cached_plan_use(xl_queue *q, const struct xl__cached_plan *plan,
                          struct xl__kernel_use *out)
 {
-    double most = 0;
+    const struct xl__step *lead = NULL;
     *out = (struct xl__kernel_use){(double)NAN, (double)NAN};
     for (; plan; plan = plan->next) {
         for (unsigned i = 0; i < plan->plan.n_steps; i++) {
-            const double items = xl__step_items(&plan->plan.step[i]);
-            if (items <= most || !plan->kernel[i]) /* an external step */
+            const struct xl__step *s = &plan->plan.step[i];
+            if (!plan->kernel[i] || !xl__step_leads(s, lead))
                 continue;
-            most = items;
+            lead = s;
             xl__program_use(q->ctx, plan->program[i], plan->kernel[i],
-                            plan->plan.step[i].kernel, out);
+                            s->kernel, out);
         }
     }
 }

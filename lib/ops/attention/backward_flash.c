@@ -137,6 +137,7 @@ static void add_delta(const struct xl__limits *l,
     struct xl__step *step =
         xl__plan_add(p, "attention/backward_flash.cl",
                      "attention_backward_delta", xl__round_up(rows, wg), wg);
+    step->is_aid = true;
     p->scratch_bytes = rows * VALUES * sizeof(float);
     xl__define(step, "STEP", 1);
     xl__attention_defines(step, c);

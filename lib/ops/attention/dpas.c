@@ -289,6 +289,7 @@ static void add_pack(const struct xl__attention_canonical *c,
                  first = s->parts_bytes / LINE_BYTES;
     struct xl__step *step = xl__plan_add(p, "attention/intel/dpas_pack.cl",
                                          "attention_dpas_pack", 0, 1);
+    step->is_aid = true;
     xl__step_set_3d(step, PACK_ITEMS, s->lines, heads, 2);
     step->slice_dim = 1;
     define_all(step, op, c);

@@ -42,6 +42,7 @@ void xl__attention_join(const struct xl__limits *l,
         lx *= 2;
     struct xl__step *step =
         xl__plan_add(p, "attention/join.cl", "attention_join", rows * wg, wg);
+    step->is_aid = true;
     const struct xl__defined defines[] = {{"WG", wg}, {"LX", lx}, {"VW", vw}};
     step->local_mem_bytes = wg * (1 + vw) * sizeof(float);
     xl__define_all(step, defines, sizeof defines / sizeof *defines);

@@ -424,6 +424,7 @@ static void add_terms(const struct xl__attention_canonical *c,
     const size_t bk = s->bk / s->sk;
     struct xl__step *step = xl__plan_add(p, "attention/split_terms.cl",
                                          "attention_terms", ITEMS, ITEMS);
+    step->is_aid = true;
     xl__step_set_3d(step, ITEMS, xl__ceil_div(c->n_kv, bk) * ITEMS, OPERANDS,
                     c->n_kv_heads * c->n_batch);
     step->local_mem_bytes = sizeof(cl_uint);

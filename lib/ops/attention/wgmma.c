@@ -294,6 +294,7 @@ static void add_values(const struct xl__attention_canonical *c,
     const size_t bytes = xl__round_up(c->n_kv, t->keys) * c->d_head;
     struct xl__step *s = xl__plan_add(p, "attention/nvidia/values.cl",
                                       "attention_wgmma_values", ITEMS, ITEMS);
+    s->is_aid = true;
     xl__step_set_3d(s, ITEMS, bytes / PART * PART_ITEMS, c->n_kv_heads,
                     c->n_batch);
     s->local_mem_bytes = LOCAL_BYTES;

@@ -219,6 +219,7 @@ static void add_pack(const struct job *j, struct xl__plan *p)
 {
     struct xl__step *s =
         add_step(j, 1, "conv_cpu_pack", xl__ceil_div(j->depth, SLAB), p);
+    s->is_aid = true;
     s->dims = 2;
     s->local[1] = 1;
     s->global[1] = j->panels;

@@ -261,6 +261,7 @@ static void add_join(const struct job *j, size_t parts, struct xl__plan *p)
     struct xl__step *s = xl__plan_add(
         p, "conv/depthwise_filters.cl", "conv_depthwise_join",
         xl__ceil_div(elems, xl__min_size(JOINED, j->wg)) * j->wg, j->wg);
+    s->is_aid = true;
     define_options(j, s);
     xl__conv_arg_filters(s, j->c);
     xl__arg_mem(s, XL__MEM_SCRATCH);

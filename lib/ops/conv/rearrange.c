@@ -86,6 +86,7 @@ double xl__conv_rearrange(const struct xl__limits *l,
     static const unsigned inner[] = {1, 3, 5, 6};
     struct xl__step *s =
         xl__plan_add(p, "conv/rearrange.cl", "conv_rearrange", 0, 0);
+    s->is_aid = true;
     size_t n[XL__REARRANGED_DIMS];
     for (unsigned i = 0; i < XL__REARRANGED_DIMS; i++)
         n[i] = xl__max_size(1, r->size[i]);

@@ -197,6 +197,7 @@ static void add_pack(const struct job *j, struct xl__plan *p)
     const size_t depth = xl__conv_depth(j->d);
     struct xl__step *s = xl__plan_add(p, "conv/cpu.cl", "conv_cpu_pack",
                                       xl__ceil_div(depth, SLAB), 1);
+    s->is_aid = true;
     const struct xl__defined defines[] = {
         {"STEP", 1},   {"FIRST", 0},  {"TM", j->tm}, {"TN", j->tn},
         {"TK", j->tk}, {"RM", j->rm}, {"RN", j->rn}, {"VW", j->vw},

@@ -81,6 +81,7 @@ static void add_pack_step(const struct xl__cpu_job *j, const void *canonical,
         add_step(j, 1, "gemm_cpu_pack",
                  xl__ceil_div(j->g->k, XL__CPU_SLAB) * j->pack_blocks,
                  j->shares_b ? 1 : j->g->batch.count, &plain, p);
+    s->is_aid = true;
     xl__arg_mem(s, j->s.b.mem);
     xl__arg_mem(s, XL__MEM_SCRATCH);
     xl__arg_words(s, SIZES);

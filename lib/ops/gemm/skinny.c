@@ -570,6 +570,7 @@ static void add_join_step(const struct xl__limits *l,
             : xl__min_size(GROUP, xl__size_or(l, XL__F_max_wg_size, 1));
     s->source = "gemm/skinny_join.cl";
     s->kernel = "gemm_skinny_join";
+    s->is_aid = true;
     s->slice_dim = -1;
     xl__define(s, "SPAN", (long)span);
     xl__gemm_define(s, j->g, j->s.is_swapped);

@@ -188,6 +188,7 @@ void xl__tile_join(const struct xl__tile_plan *plan, struct xl__plan *p)
 {
     struct xl__step *s =
         add_step(plan, "gemm/tiled.cl", "gemm_tiled_join", 2, p);
+    s->is_aid = true;
     s->global[0] = plan->grid.stream.tiles * plan->t.rm * s->local[0];
     xl__tile_args(s, plan->g, &plan->s, &plan->grid);
 }

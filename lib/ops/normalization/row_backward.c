@@ -280,6 +280,7 @@ void xl__backward_add_columns(const struct xl__limits *l,
     struct xl__step *join =
         xl__plan_add(p, file, "norm_backward_join",
                      xl__ceil_div(c->cols, jx) * wg / jx * jx, wg / jx * jx);
+    join->is_aid = true;
     join->local_mem_bytes = 2 * sizeof(float) * (wg / jx * jx);
     xl__define(join, "STEP", 2);
     xl__define(join, "LX", (long)jx);

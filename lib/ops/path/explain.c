@@ -23,17 +23,16 @@ static void name_tunables(const struct xl__variant_candidate *c, char *text,
     xl__params_text(c->variant, &c->params, text + len, cap - len);
 }
 
-/* The launch of the step with the most work-items. */
-static void describe_steps(const struct xl__plan *plan, double *most,
-                           xl_choice *out)
+/* The launch of the step that leads all so far. */
+static void describe_steps(const struct xl__plan *plan,
+                           const struct xl__step **lead, xl_choice *out)
 {
     out->n_steps += plan->n_steps;
     for (unsigned i = 0; i < plan->n_steps; i++) {
         const struct xl__step *s = &plan->step[i];
-        const double items = xl__step_items(s);
-        if (items <= *most || s->external)
+        if (!xl__step_leads(s, *lead))
             continue;
-        *most = items;
+        *lead = s;
         for (unsigned d = 0; d < 3; d++) {
             out->wg[d] = d < s->dims || s->local[0] == 0 ? s->local[d] : 1;
             out->global[d] = d < s->dims ? s->global[d] : 1;
@@ -129,13 +128,14 @@ static void add_note(const struct xl__plan *plan, char *why, size_t cap)
 /* The sums of a plan and those after it; what limits the slowest. */
 static void describe_plans(const struct xl__plan *first, xl_choice *out)
 {
-    double most = -1, slowest = -1;
+    const struct xl__step *lead = NULL;
+    double slowest = -1;
     out->flop = out->bytes = 0;
     out->scratch_bytes = first->scratch_bytes;
     for (const struct xl__plan *p = first; p; p = p->next) {
         out->flop += p->flop;
         out->bytes += p->bytes;
-        describe_steps(p, &most, out);
+        describe_steps(p, &lead, out);
         if (p->est_ns <= slowest)
             continue;
         slowest = p->est_ns;

@@ -259,6 +259,7 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
         return xl__qgemm_plan_normed(l, c, params, variant_of(of), p);
     struct xl__step *const s = c->scaled ? xl__qgemm_add_quantise_rows(l, c, p)
                                          : add_dequantise(l, c, p);
+    s->is_aid = true;
     xl__qgemm_product(c, &product);
     const xl_status status = of->plan(l, &product, params, p);
     if (status != XL_OK)

@@ -125,8 +125,10 @@ xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
     const size_t first =
         xl__round_up(xl__max_size(sums, p->scratch_bytes),
                      line / (size_t)xl__gcd(line, ALIGN) * ALIGN);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        p->step[i].is_aid = true;
         move_args(&p->step[i], first / elem);
+    }
     for (unsigned i = n; i < p->n_steps; i++)
         xl__qgemm_move_operand(&p->step[i], in_a, in_scratch, first / elem);
     p->scratch_bytes = first + c->m * line;

@@ -525,6 +525,7 @@ static struct xl__step *add_quantise(const struct xl__limits *l,
                                 l, is_plain ? ROW_GROUP : GROUP));
     struct xl__step *s =
         xl__plan_add(p, "quantised/activations.cl", "qgemm_quantise", 0, 0);
+    s->is_aid = true;
     xl__step_set_3d(s, wg, wg, c->m, 1);
     s->slice_dim = 1;
     s->local_mem_bytes = wg * sizeof(uint32_t);

@@ -243,6 +243,7 @@ static void add_order(const struct xl__qgemm_canonical *c,
     const size_t blocks = stages(c, s) * s->wk;
     struct xl__step *step =
         xl__plan_add(p, "quantised/nvidia/order.cl", "qgemm_order", 0, 0);
+    step->is_aid = true;
     xl__step_set_3d(step, GROUP, blocks * box_columns(c) / XL__QGEMM_UNIT,
                     xl__round_up(c->m, s->tm), 1);
     step->slice_dim = -1;
@@ -300,6 +301,7 @@ static void add_join(const struct xl__limits *l,
     xl__qgemm_product(c, &product);
     struct xl__step *step =
         xl__plan_add(p, "gemm/skinny_join.cl", "gemm_skinny_join", 0, 0);
+    step->is_aid = true;
     xl__step_set_3d(step, xl__most_items(l, GROUP), c->n, c->m, 1);
     step->slice_dim = -1;
     xl__define(step, "SPAN", 1);

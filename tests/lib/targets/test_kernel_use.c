@@ -169,6 +169,53 @@ static void test_explain(void **state)
     xl_close(lib);
 }
 
+#define ENTRY(kernel) ".entry " kernel "(\n)\n{\n\tret;\n}\n"
+#define LINES_OF(kernel, registers)                                           \
+    "ptxas info    : Function properties for " kernel "\n"                    \
+    "ptxas info    : Used " registers " registers, used 1 barriers\n"
+
+/* Of a plan of three steps, those of the product, though steps that order A
+ * and that join sums have more work-items. */
+static void test_several_steps(void **state)
+{
+    static const struct xl_builds how = {
+        CL_SUCCESS,
+        ".version 9.0\n.target sm_90\n" ENTRY("qgemm_order")
+            ENTRY("qgemm_wgmma") ENTRY("gemm_skinny_join"),
+        CL_SUCCESS,
+        {LINES_OF("qgemm_order", "24") LINES_OF("qgemm_wgmma", "168")
+             LINES_OF("gemm_skinny_join", "16")}};
+    const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                .cache_dir = ""};
+    enum { ROWS = 64, SIDE = 4096, STEPS = 3, GROUP = 416 };
+    const xl_qgemm g = {XL_QGEMM_INIT,
+                        .m = ROWS,
+                        .a = xl_mat_rows(NULL, SIDE, XL_F16),
+                        .w.shape = {XL_Q4_0, SIDE, SIDE, 0, 0},
+                        .c = xl_mat_rows(NULL, SIDE, XL_F16),
+                        .variant = "qgemm_wgmma"};
+    xl_lib *lib = NULL;
+    xl_queue *q = NULL;
+    xl_choice choice;
+    unsigned n = 0, at = 0;
+    (void)state;
+    assert_status(xl_open(&options, &lib), XL_OK, "xl_open");
+    while (strcmp(xl_device_vendor_table(xl_device_at(lib, at)), "nvidia"))
+        assert_true(++at < N_STATED);
+    assert_status(xl_queue_create(lib, xl_device_at(lib, at), &q), XL_OK,
+                  xl_lib_error(lib));
+    test_stub()->builds(&how);
+    assert_status(xl_qgemm_explain(q, &g, &choice, 1, &n), XL_OK,
+                  xl_error_detail(q));
+    test_stub()->builds(NULL);
+    assert_int_equal(choice.n_steps, STEPS);
+    assert_int_equal(choice.wg[0], GROUP);
+    const struct xl__kernel_use use = {choice.registers, choice.spill_bytes};
+    has(&use, 168, NAN);
+    xl_queue_destroy(q);
+    xl_close(lib);
+}
+
 /* -- a kernel of the application ------------------------------------------ */
 
 #define FIGURES                                                               \
@@ -249,6 +296,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_logs),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_several_steps),
         cmocka_unit_test(test_own_kernel),
     };
     test_args(argc, argv);

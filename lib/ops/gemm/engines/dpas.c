@@ -236,6 +236,7 @@ static void add_pack(const struct dpas_plan *j,
         return;
     struct xl__step *s =
         xl__plan_add(p, "gemm/intel/dpas_pack.cl", "gemm_dpas_pack", 0, 1);
+    s->is_aid = true;
     xl__dpas_define(s, j->op);
     xl__define(s, "DPAS_T", (long)j->c->g.a.dtype);
     xl__define(s, "SIDE", (long)side);

@@ -140,6 +140,7 @@ static void add_tiles(const struct mma_plan *j, struct xl__plan *p)
 static void add_join(const struct mma_plan *j, struct xl__plan *p)
 {
     struct xl__step *s = add_step(j, true, p);
+    s->is_aid = true;
     const size_t stripes = j->set.tile.tm / (j->set.sm * j->op->m);
     s->global[0] = j->grid.stream.tiles * stripes * s->local[0];
     xl__tile_args(s, &j->c, &j->s, &j->grid);

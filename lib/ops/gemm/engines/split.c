@@ -97,6 +97,7 @@ static struct xl__step *add_step(const struct xl__split_layout *p, int which,
                                  const char *kernel, struct xl__plan *plan)
 {
     struct xl__step *s = xl__plan_add(plan, "gemm/split.cl", kernel, 0, WG);
+    s->is_aid = true;
     xl__define(s, "STEP", which);
     define_variant(p, s);
     xl__define(s, "TP", (long)p->scheme.in);
@@ -222,6 +223,7 @@ xl_status xl__split_add_plain(const struct xl__limits *l,
     if (status == XL_OK) {
         struct xl__step *s = &plan->step[plan->n_steps++];
         *s = plain->step[0];
+        s->is_aid = true;
         define_variant(p, s);
         xl__split_guard(p, s, 1);
     }

@@ -234,6 +234,7 @@ static void add_join(const struct xl__wgmma_tiling *v, struct xl__plan *p)
     by_value.form = XL__FORM_VALUES;
     struct xl__step *s =
         add_step(&by_value, "gemm/nvidia/wgmma_join.cl", "gemm_wgmma_join", p);
+    s->is_aid = true;
     s->local[0] = JOIN_WARPS * LANES;
     s->global[0] = xl__ceil_div(warps, JOIN_WARPS) * s->local[0];
     s->local_mem_bytes = JOIN_WARPS * KEPT;
