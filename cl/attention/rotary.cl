@@ -18,7 +18,7 @@
  *               columns that are rotated; VW pairs of an item, divides D / 2
  *               and R / 2, VW2 = 2 VW; COLUMNS 1: contiguous, else VW is 1;
  *               LANES = D / 2 / VW; RH; WG; FACTORS 1: there are some; NORM
- *               1: q and k are normed.
+ *               1: q and k are normed; WIDE 1: n.rows may exceed 2^31.
  * Needs:        nothing.
  * Cost:         6 flop a pair; all operands once.
  * Source:       Su et al. 2021, RoFormer. */
@@ -53,6 +53,9 @@
 #ifndef NORM
 #define NORM 0
 #endif
+#ifndef WIDE
+#define WIDE 0
+#endif
 
 #include "attention/attention.clh"
 #include "common/subgroup.clh"
@@ -61,6 +64,13 @@
 #define E4M3 8
 #define NARROW (KT == I8 || KT == E4M3)
 #define POWERS 7
+
+/* The number of a row; divisions of 64 bits take several times as long. */
+#if WIDE
+typedef ulong number;
+#else
+typedef uint number;
+#endif
 
 struct rotary_views {
     struct view q, k, v, q_out, k_cache, v_cache;
@@ -77,12 +87,15 @@ struct rates {
     ulong first, power[POWERS];
 };
 
-/* Turns of pair j from position to position. */
+/* Turns of pair j from position to position: the highest bits first, so that
+ * neighbours share their products. */
 static inline ulong rate_of(const struct rates rates, const uint j)
 {
     ulong rate = rates.first;
-    for (uint i = 0; i < POWERS; i++)
-        rate = j >> i & 1 ? mul_hi(rate, rates.power[i]) : rate;
+    for (uint i = 0; i < POWERS; i++) {
+        const uint bit = POWERS - 1 - i;
+        rate = j >> bit & 1 ? mul_hi(rate, rates.power[bit]) : rate;
+    }
     return rate;
 }
 
@@ -192,9 +205,10 @@ __kernel XL_OF_WIDTH void rotary_rows(
     float one_x[VW], one_y[VW];
     FLOATV(VW) x, y, c, s;
     const uint lid = get_local_id(0), lane = lid % LANES;
-    const ulong row = xl_group_id(0) * (WG / LANES) + lid / LANES;
-    const ulong at_row = min(row, n.rows - 1);
-    const ulong i = at_row / n.blocks % n.n_q, b = at_row / n.blocks / n.n_q;
+    const number row = (number)xl_group_id(0) * (WG / LANES) + lid / LANES;
+    const number at_row = min(row, (number)n.rows - 1);
+    const number token = at_row / (number)n.blocks;
+    const ulong i = token % (number)n.n_q, b = token / (number)n.n_q;
     const uint p = lane * VW;
     struct span new_rows = {0, n.n_q}, keys = {0, n.n_kv};
 #if Q_ROWS
@@ -231,7 +245,7 @@ __kernel XL_OF_WIDTH void rotary_rows(
     s = GATHER(one_y);
 
     for (uint r = 0; r < RH; r++) {
-        const ulong h = at_row % n.blocks * RH + r;
+        const ulong h = at_row % (number)n.blocks * RH + r;
         const bool is_here = is_token && h < n.n_all;
         const bool is_q = h < n.n_heads;
         const bool is_k = !is_q && h < n.n_heads + n.n_kv_heads;

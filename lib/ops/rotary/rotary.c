@@ -315,6 +315,9 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         call->mem[XL__ROTARY_MEM + i] = x->mem;
         call->value[XL__ROTARY_OFF + i].u = x->offset;
     }
+    to->is_wide =
+        (double)to->n_batch * (double)to->n_q * (double)xl__rotary_heads(to) >
+        (double)INT32_MAX;
     call->mem[XL__MEM_SCRATCH] = r->workspace;
     call->value[XL__ROTARY_MAGNITUDE].f = r->magnitude == 0 ? 1 : r->magnitude;
     call->value[XL__ROTARY_EPS].f = r->norm_eps == 0 ? usual_eps : r->norm_eps;

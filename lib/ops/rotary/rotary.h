@@ -30,6 +30,7 @@ enum {
 struct xl__rotary_canonical {
     size_t n_batch, n_heads, n_kv_heads, n_q, d_head, d_rotary, pairs;
     size_t n_kv; /* of a self-check case; of a call 0: it is a scalar */
+    size_t is_wide; /* tokens times heads may exceed 2^31 */
     struct xl__attention_rows q_rows, kv_rows;
     xl_heads view[XL__ROTARY_N_VIEWS];
 };

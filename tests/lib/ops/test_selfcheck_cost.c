@@ -182,11 +182,15 @@ static void random_rotary(struct xl__rng *rng, void *out)
     static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
     static const size_t dims[] = {64, 80, 128, 256};
     const xl_dtype t = types[xl__rng_below(rng, 3)];
-    xl_rotary r = {
-        XL_ROTARY_INIT,          .n_heads = 1 + xl__rng_below(rng, 64),
-        .n_q = random_size(rng), .d_head = pick(rng, dims, 4),
-        .q = {.dtype = t},       .k = {.dtype = t},
-        .q_out = {.dtype = t},   .k_cache = {.dtype = XL_I8}};
+    xl_rotary r = {XL_ROTARY_INIT,
+                   .n_heads = 1 + xl__rng_below(rng, 64),
+                   .n_q = random_size(rng),
+                   .d_head = pick(rng, dims, 4),
+                   .n_batch = (size_t)1 << xl__rng_below(rng, 33),
+                   .q = {.dtype = t},
+                   .k = {.dtype = t},
+                   .q_out = {.dtype = t},
+                   .k_cache = {.dtype = XL_I8}};
     r.n_kv = r.n_q;
     memcpy(out, &r, sizeof r);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/support.h"
+#include "ops/rotary/rotary.h"
 #include "verify/verify.h"
 
 enum { HEADS = 2, TOKENS = 3, KEYS = 5, D = 8, SEED = 5, CASES = 60 };
@@ -161,6 +162,43 @@ static void preparations(void **state)
     assert_int_equal(bytes, 0);
 }
 
+/* Rows have numbers of 32 bits where all of these fit, of 64 bits otherwise;
+ * a self-check runs both programs. */
+static void numbers_of_rows(void **state)
+{
+    enum { MOST = INT32_MAX / (3 * HEADS * TOKENS) };
+    static const struct {
+        size_t n_batch;
+        bool is_wide;
+    } counts[] = {
+        {1, false}, {MOST, false}, {MOST + 1, true}, {(size_t)1 << 33, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct call c;
+        struct xl__rotary_canonical canonical;
+        struct xl__call call;
+        struct xl__plan *p = calloc(1, sizeof *p);
+        const struct xl__params params = {.source = "model"};
+        assert_non_null(p);
+        init(&c);
+        c.r.n_batch = counts[i].n_batch;
+        assert_int_equal(xl__op_rotary.bind(t.queue, &c.r, &canonical, &call),
+                         XL_OK);
+        assert_int_equal(xl__rotary_ref.plan(&t.queue->ctx->device->limits,
+                                             &canonical, &params, p),
+                         XL_OK);
+        assert_int_equal(strstr(p->step[0].options, " -DWIDE=1") != NULL,
+                         counts[i].is_wide);
+        assert_true(counts[i].is_wide ||
+                    p->step[0].global[0] / (D / 2) <= UINT32_MAX);
+        free(p);
+        c.r.q.mem = c.r.k.mem = c.v.mem = c.r.q_out.mem = c.r.k_cache.mem =
+            c.v_cache.mem = (xl_mem){.buf = NULL};
+        assert_status(xl_rotary_prepare(t.queue, &c.r), XL_OK,
+                      xl_error_detail(t.queue));
+    }
+}
+
 /* Keys are enqueued for one position after the other by one plan. */
 static void positions(void **state)
 {
@@ -288,6 +326,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(wrong_members, open_buffers,
                                         close_buffers),
         cmocka_unit_test_setup_teardown(preparations, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(numbers_of_rows, open_buffers,
                                         close_buffers),
         cmocka_unit_test_setup_teardown(positions, open_buffers,
                                         close_buffers),
