@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """crosslane's GEMM, convolution, attention, softmax and norms beside PyTorch's
 (cuBLAS, cuDNN and its own kernels) on one GPU: the same random data, timed in
-interleaved rounds by the wall clock. PyTorch is called in a loop, and replayed as a CUDA graph. Needs
-PyTorch with CUDA and libcrosslane. `--self-test` needs no PyTorch, and any
-OpenCL device."""
+interleaved rounds by the wall clock. PyTorch is called in a loop, and replayed
+as a CUDA graph. Needs PyTorch with CUDA and libcrosslane. `--self-test` needs
+no PyTorch, and any OpenCL device."""
 import argparse
 import sys
 import time
 
-from pytorch.attention_cases import SCORES
+from pytorch.attention_cases import SCORES, parse_attention
 from pytorch.conv_cases import LAYOUTS
 from pytorch.conv_gradients import PASSES
 from pytorch.crosslane_library import (ACCURACY, CALLS_LIBRARY, CallFailed,
@@ -26,6 +26,8 @@ from pytorch.torch_setup import load_torch
 USUAL_SHAPES = ["1024", "2048", "4096", "4096x4096", "16384x1024",
                 "64x1000000"]
 USUAL_DTYPES = ["f32", "f16", "bf16"]
+# The types that an accuracy is of.
+TRADED = {"full": USUAL_DTYPES, "split": ["f32"], "fast": ["f32", "f8e4m3"]}
 
 
 def run_case(results, case_set, case, args, deadline):
@@ -72,7 +74,8 @@ def sets_of_arguments(args):
              for case in cases_of_file(file, args.dtype, layout=args.layout,
                                        which=getattr(args, "pass"), **options)]
     usual = [] if sets or cases else USUAL_SHAPES
-    cases += cases_of_shapes(args.shape or usual, args.dtype or USUAL_DTYPES,
+    usual_dtypes = [d for d in USUAL_DTYPES if d in TRADED[args.accuracy]]
+    cases += cases_of_shapes(args.shape or usual, args.dtype or usual_dtypes,
                              args.trans or ["nn"],
                              {"causal": args.causal,
                               "kv_heads": args.kv_heads,
@@ -84,11 +87,43 @@ def sets_of_arguments(args):
     return sets
 
 
-def parse_arguments():
+def find_contradiction(args):
+    """What is wrong with options beside each other or the shapes, and what is
+    allowed; None: nothing."""
+    attention = [parse_attention(s) for s in args.shape if parse_attention(s)]
+    has_rows = any(s.count("x") == 1 for s in args.shape or USUAL_SHAPES)
+    which, accuracy = getattr(args, "pass"), args.accuracy
+    traded = TRADED[accuracy]
+    for option, is_wrong, needs in (
+            ("score", args.score and args.backward,
+             "gradients have no score; leave out --backward"),
+            ("pass", which != "forward" and not args.shapes,
+             "needs --shapes with convolutions, such as conv_resnet50"),
+            ("rows", args.rows and not has_rows, "needs a shape ROWSxCOLS"),
+            ("kv-heads", args.kv_heads is not None and any(
+                args.kv_heads < 1 or sizes[1] % args.kv_heads
+                for sizes in attention),
+             "must divide the heads of each shape"),
+            ("accuracy", accuracy != "full" and (
+                args.backward or which != "forward"),
+             "must be full for gradients"),
+            ("accuracy", accuracy != "full" and
+             not set(args.dtype or traded) <= set(traded),
+             "%s is of --dtype %s" % (accuracy, " and ".join(traded)))):
+        if is_wrong:
+            return "argument --%s: %s" % (option, needs)
+    for option in "causal", "backward", "kv_heads", "score":
+        if getattr(args, option) and not attention:
+            return ("argument --%s: needs a shape BATCHxHEADSxNxD of attention"
+                    % option.replace("_", "-"))
+    return None
+
+
+def parse_arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("shape", nargs="*", help="MxNxK or N: GEMM; ROWSxCOLS: rows; BATCHxHEADSxNxD: "
-             "attention")
+    add("shape", nargs="*", help="MxNxK or N: GEMM; ROWSxCOLS: rows; "
+        "BATCHxHEADSxNxD: attention")
     add("--set", action="append", default=[],
         choices=["all"] + [s.name for s in SETS],
         help="cases with the ratios that they should reach")
@@ -129,7 +164,11 @@ def parse_arguments():
     add("--output", help="write one row a comparison to this file")
     add("--self-test", action="store_true",
         help="check crosslane and the files without PyTorch")
-    return parser.parse_args()
+    args = parser.parse_args(words)
+    wrong = find_contradiction(args)
+    if wrong:
+        parser.error(wrong)
+    return args
 
 
 def main():

@@ -57,12 +57,15 @@ static bool parse_shape(const struct settings *set, const char *word,
     return false;
 }
 
+static const char shapes[] = "BATCHxHEADSxNxD or BATCHxHEADSxQUERIESxKEYSxD";
+
 static bool parse_attention(const struct settings *set, const char *word,
                             void *arg, char *why, size_t why_cap)
 {
-    return parse_shape(set, word,
-                       "BATCHxHEADSxNxD or BATCHxHEADSxQUERIESxKEYSxD", arg,
-                       why, why_cap);
+    const struct attention_case *c = arg;
+    return parse_shape(set, word, shapes, arg, why, why_cap) &&
+           bench_has_accuracy(set, xl_dtype_name(c->dtype), c->dtype == XL_F32,
+                              c->dtype == XL_F32, why, why_cap);
 }
 
 static void layout_attention_buffers(const void *arg,
@@ -240,12 +243,10 @@ static bool parse_gradient(const struct settings *set, const char *word,
                            void *arg, char *why, size_t why_cap)
 {
     struct attention_case *c = arg;
-    const bool is_right = parse_attention(set, word, arg, why, why_cap);
-    if (is_right) {
-        c->is_backward = true;
-        c->accuracy = XL_ACCURACY_FULL; /* of the forward pass alone */
-    }
-    return is_right;
+    if (!parse_shape(set, word, shapes, c, why, why_cap))
+        return false;
+    c->is_backward = true;
+    return bench_has_accuracy(set, "gradients", false, false, why, why_cap);
 }
 
 static bool read_gradient_case(const struct session *s, unsigned i, void *c,

@@ -278,6 +278,21 @@ static bool read_pass_case(const struct session *s, unsigned i, void *c,
     return is_case;
 }
 
+static bool parse_pass(const struct settings *set, const char *word,
+                       struct conv_case *c, xl_conv_pass pass, char *why,
+                       size_t why_cap)
+{
+    if (!parse_conv(set, word, c, why, why_cap))
+        return false;
+    const bool is_forward = pass == XL_CONV_FORWARD;
+    const bool is_float =
+        c->in == XL_F32 || c->in == XL_F16 || c->in == XL_BF16;
+    c->pass = pass;
+    return bench_has_accuracy(
+        set, is_forward ? xl_dtype_name(c->in) : "gradients",
+        is_forward && is_float, is_forward && is_float, why, why_cap);
+}
+
 #define PASS_FUNCTIONS(called, pass_)                                         \
     static bool read_##called(const struct session *s, unsigned i, void *c,   \
                               bool *is_selected)                              \
@@ -287,10 +302,7 @@ static bool read_pass_case(const struct session *s, unsigned i, void *c,
     static bool parse_##called(const struct settings *set, const char *word,  \
                                void *c, char *why, size_t why_cap)            \
     {                                                                         \
-        const bool is_shape = parse_conv(set, word, c, why, why_cap);         \
-        if (is_shape)                                                         \
-            ((struct conv_case *)c)->pass = pass_;                            \
-        return is_shape;                                                      \
+        return parse_pass(set, word, c, pass_, why, why_cap);                 \
     }
 PASS_FUNCTIONS(forward, XL_CONV_FORWARD)
 PASS_FUNCTIONS(data, XL_CONV_BACKWARD_DATA)

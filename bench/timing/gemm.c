@@ -203,7 +203,12 @@ static bool parse_gemm(const struct settings *set, const char *word, void *arg,
     if (set->dtype_b != XL_N_DTYPES && set->dtype_b != c->in)
         c->other_b = 1 + (unsigned)set->dtype_b;
     c->out = default_result(c);
-    return true;
+    const bool is_f32 = c->in == XL_F32 && !c->other_b;
+    const bool is_f8 =
+        (c->in == XL_F8E4M3 || c->in == XL_F8E5M2) && !c->other_b;
+    return bench_has_accuracy(
+        set, c->other_b ? "operands of two types" : xl_dtype_name(c->in),
+        is_f32, is_f32 || is_f8, why, why_cap);
 }
 
 /* Does the case of the table belong to this run? */
@@ -517,9 +522,12 @@ bool qgemm_init(const struct settings *set, const char *word,
 static bool parse_qgemm(const struct settings *set, const char *word,
                         void *arg, char *why, size_t why_cap)
 {
+    const struct qgemm_case *c = arg;
     size_t mnk[3];
     return shape_gemm(word, mnk, why, why_cap) &&
-           qgemm_init(set, word, mnk, arg, why, why_cap);
+           qgemm_init(set, word, mnk, arg, why, why_cap) &&
+           bench_has_accuracy(set, xl_dtype_name(c->in), false,
+                              c->in != XL_F32, why, why_cap);
 }
 
 bool qgemm_is_selected(const struct session *s, const struct qgemm_case *row)

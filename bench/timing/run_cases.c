@@ -431,6 +431,19 @@ static void *add_case(struct bench_cases *list, const struct bench_op *op)
     return c;
 }
 
+bool bench_has_accuracy(const struct settings *set, const char *of,
+                        bool has_split, bool has_fast, char *why, size_t cap)
+{
+    const bool has[XL_N_ACCURACIES] = {true, has_split, has_fast};
+    if (has[set->accuracy])
+        return true;
+    snprintf(why, cap,
+             "invalid value '%s' for --accuracy: must be full%s%s for %s",
+             option_choice(option_find("accuracy"), (int)set->accuracy),
+             has_split ? "|split" : "", has_fast ? "|fast" : "", of);
+    return false;
+}
+
 static bool report_no_memory(struct session *s)
 {
     (void)session_fail(s, "reading shapes", XL_NO_MEMORY, "");

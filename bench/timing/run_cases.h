@@ -114,14 +114,17 @@ struct bench_cases {
     struct shape_file file[OPTION_TIMES]; /* with the names of the cases */
     unsigned n_files;
 };
+/* Is there what --accuracy permits, of operands or gradients `of`? false: *why
+ * says what is allowed. */
+bool bench_has_accuracy(const struct settings *set, const char *of,
+                        bool has_split, bool has_fast, char *why, size_t cap);
 /* Read them; an exit_code, after a message with the position. */
 int bench_cases_read(struct session *s, const struct bench_op *op,
                      struct bench_cases *out);
 void bench_cases_clear(struct bench_cases *list);
 
 /* Time the cases of the table that belong to this run (--quick, --full,
- * --dtype,
- * --trans), on the chosen devices. */
+ * --dtype, --trans), on the chosen devices. */
 int bench_table(struct session *s, const struct bench_op *op);
 /* Run a whole command: the cases of the command line and of files, or those of
  * the table when there are none. */

@@ -229,6 +229,20 @@ refused 2 "'99999999999999999999'" : gemm 99999999999999999999
 refused 2 --dtype "'f13'" f8e5m2 : gemm --dtype f13 16
 refused 2 --dtype "'u8'" "f32|f16|bf16|f64|i8" : conv 1x8x8x3:4x3x3 --dtype u8
 refused 2 --dtype "'double'" "f32|f16|bf16" : softmax 8 --dtype double
+refused 2 --accuracy "'quick'" "full|split|fast" : attention --accuracy quick
+refused 2 "'split'" --accuracy "full for f16" : gemm 16 --accuracy split --dtype f16
+refused 2 "full|fast for f8e5m2" : gemm 16 --accuracy split --dtype f8e5m2
+refused 2 "full for operands of two types" : gemm 16 --accuracy fast \
+    --dtype f16 --dtype-b i8
+refused 2 "full for i8" : conv 1x8x8x3:4x3x3 --accuracy fast --dtype i8
+refused 2 "full for gradients" : conv 1x8x8x3:4x3x3 --accuracy fast \
+    --pass backward-data
+refused 2 "full for f32" : qgemm 1x64x64 --accuracy fast
+refused 2 "full|fast for bf16" : qgemm 1x64x64 --accuracy split --dtype bf16
+refused 2 "full for f8e4m3" : attention 1x1x8x8 --accuracy fast --dtype f8e4m3
+refused 2 "full for gradients" : attention 1x1x8x8 --accuracy split --backward
+refused 2 --pass "'sideways'" "backward-data|backward-filters" : \
+    conv 1x8x8x3:4x3x3 --pass sideways
 refused 2 --seed "'x'" : gemm --seed x 16
 refused 2 --batch "'0'" : gemm 16 --batch 0
 refused 2 --heads "'0'" : gemm 16 --heads 0

@@ -31,7 +31,7 @@ class AttentionCase:
         self.kv_heads, self.score = kv_heads or self.heads, score
         self.dtype = self.out = dtype
         self.causal, self.title = causal, title
-        self.accuracy = accuracy if dtype == "f32" else "full"
+        self.accuracy = accuracy
         self.shape = {"batch": self.batch, "heads": self.heads,
                       "n_q": self.n_q, "n_kv": self.n_kv, "d": self.d}
         self.params = {"kv_heads": self.kv_heads, "causal": int(causal)}

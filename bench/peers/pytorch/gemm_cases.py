@@ -3,6 +3,7 @@
 ops, that the command line or a file of shapes names."""
 import os
 import re
+import sys
 
 from .attention_cases import AttentionCase, parse_attention
 from .attention_gradients import AttentionGradientCase
@@ -74,8 +75,8 @@ class GemmCase:
                   Batch(self.batch, *(strides if self.batch else (0, 0, 0))))
         op.accuracy = ACCURACY[self.accuracy]
         if self.epilogue and has_epilogue:
-            names = (Binding * 1)(bind_vector("bias", mems[3], self.n,
-                                                  self.out))
+            names = (Binding * 1)(
+                bind_vector("bias", mems[3], self.n, self.out))
             op.epilogue = Epilogue(self.epilogue.encode(), names, 1)
             op.names = names  # keep them as long as the descriptor
         return op
@@ -90,6 +91,10 @@ class GemmCase:
 
 class BadShape(SystemExit):
     """A shape cannot be read; the text states where and what is expected."""
+
+    def __init__(self, text):
+        super().__init__(2)
+        print(text, file=sys.stderr)
 
 
 def parse_sizes(text, origin):
@@ -108,7 +113,7 @@ def parse_sizes(text, origin):
 
 def read_shape_file(name):
     """Yields (origin, title, shape, settings) of each line of a file in the
-    syntax of clbench (bench/shape_file.h):
+    syntax of clbench (bench/cases/shape_file.h):
 
         title: 64x32x16 f16 nt batch=4      # comment
 

@@ -26,6 +26,7 @@ from pytorch import gemm_cases as cases  # noqa: E402
 from pytorch import gemm_libraries as libraries  # noqa: E402
 from pytorch import result_rows  # noqa: E402
 from pytorch import timing_rounds as rounds  # noqa: E402
+import torch_gemm  # noqa: E402
 
 
 class Clock:
@@ -194,8 +195,40 @@ class Cases(unittest.TestCase):
 
     def test_invalid_shapes_are_refused(self):
         for word in ("axb", "1x2x3x4", "0", ""):
-            with self.assertRaises(cases.BadShape):
-                cases.parse_sizes(word, "command line")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                with self.assertRaises(cases.BadShape) as refused:
+                    cases.parse_sizes(word, "command line")
+            self.assertEqual(refused.exception.code, 2)
+            self.assertIn("must be MxNxK", said.getvalue())
+
+    def test_contradictions_are_refused(self):
+        heads = "1x4x64x64"
+        for words, text in (
+                ("--accuracy quick", "argument --accuracy: invalid choice"),
+                ("64 --accuracy split --dtype f16", "of --dtype f32"),
+                ("64 --accuracy fast --dtype f32 --dtype bf16",
+                 "of --dtype f32 and f8e4m3"),
+                (heads + " --accuracy split --backward", "must be full"),
+                ("--shapes conv_resnet50 --pass backward-data --accuracy fast",
+                 "must be full"),
+                ("64 --pass backward-data", "needs --shapes"),
+                ("--pass sideways", "argument --pass: invalid choice"),
+                ("64 --score cap", "BATCHxHEADSxNxD"),
+                (heads + " --score cup", "argument --score: invalid choice"),
+                (heads + " --score cap --backward", "leave out --backward"),
+                (heads + " --kv-heads 3", "must divide"),
+                ("64 --causal", "BATCHxHEADSxNxD"),
+                ("64x64x64 --rows rms", "ROWSxCOLS"),
+                ("64x64 --rows rmsnorm", "argument --rows: invalid choice")):
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                with self.assertRaises(SystemExit) as refused:
+                    torch_gemm.parse_arguments(words.split())
+            self.assertEqual(refused.exception.code, 2)
+            self.assertIn(text, said.getvalue())
+        for words in ("", "--rows rms", heads + " --causal --kv-heads 2",
+                      "64 --accuracy fast", "--set all", "--self-test",
+                      "--shapes conv_resnet50 --pass backward-filters"):
+            torch_gemm.parse_arguments(words.split())
 
     def test_the_row_id_has_all_options(self):
         case = cases.GemmCase((4, 4, 4), "f32", accuracy="split",
