@@ -50,14 +50,6 @@ struct layout {
     bool has_all_registers, holds_q, is_split;
 };
 
-/* Is more done to a score than to scale it? */
-static bool has_options(const struct xl__attention_canonical *c)
-{
-    return c->score || c->has_cap ||
-           xl__attention_has(c, XL__ATTENTION_MASK) ||
-           xl__attention_has(c, XL__ATTENTION_SLOPES);
-}
-
 static double item_registers(const struct xl__limits *l)
 {
     return xl__num_or(l, XL__F_registers_per_item,
@@ -76,9 +68,10 @@ static void set_registers(const struct xl__limits *l,
     const double some = item_registers(l), all = 2 * some;
     const double q = (double)(s->dp / PER_WORD);
     const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
-    s->registers = (double)(s->dp / s->sv + s->bk + OTHER +
-                            (has_options(c) ? (size_t)OPTIONS : 0) +
-                            (is_equal ? 0 : (size_t)LENGTHS));
+    s->registers =
+        (double)(s->dp / s->sv + s->bk + OTHER +
+                 (xl__attention_has_score(c) ? (size_t)OPTIONS : 0) +
+                 (is_equal ? 0 : (size_t)LENGTHS));
     s->holds_q = s->registers + q <= all;
     if (s->holds_q)
         s->registers += q;
@@ -203,9 +196,9 @@ static double tile_clocks(const struct xl__limits *l,
     const double load = keys * (double)xl_dtype_bytes(op->a) / m->load_bytes *
                         fmax(columns, 2 * (double)s->dp * second /
                                           (double)(s->items / op->lanes));
-    const double scores = keys * ((c->has_cap       ? cap
-                                   : has_options(c) ? options
-                                                    : plain) +
+    const double scores = keys * ((c->has_cap                   ? cap
+                                   : xl__attention_has_score(c) ? options
+                                                                : plain) +
                                   block / (double)s->bk);
     const double longest = fmax(fmax(multiply, load), scores);
     return longest + m->shown * (multiply + load + scores - longest) +

@@ -65,6 +65,7 @@ struct layout {
     size_t bq, bk, rm, sm, sk, stages, items, dp, room_bytes, local_bytes;
     double registers; /* of an item */
     bool holds_q, is_split, is_transposed;
+    bool has_terms; /* terms of k and v are in memory */
 };
 
 static double item_registers(const struct xl__limits *l)
@@ -81,32 +82,13 @@ static double most_registers(const struct xl__limits *l, size_t items)
                     (double)items);
 }
 
-/* Is f32 split into terms? */
-static bool is_split(const struct xl__attention_canonical *c)
+/* Of terms: products of the instructions for each of the caller's. */
+enum { SPLIT_PRODUCTS = 3 };
+
+/* Is f32 multiplied as two terms? */
+static bool has_two_terms(const struct xl__attention_canonical *c)
 {
     return c->accuracy == XL_ACCURACY_SPLIT;
-}
-
-/* Products of the instructions for each of the caller's. */
-enum { SPLIT_PRODUCTS = 3 };
-static double products_of(const struct xl__attention_canonical *c)
-{
-    return is_split(c) ? SPLIT_PRODUCTS : 1;
-}
-
-/* Are operands terms in memory, of the instruction's type? */
-static bool has_terms(const struct xl__attention_canonical *c,
-                      const xl_matrix_op *op)
-{
-    return op->a != c->view[XL__ATTENTION_K].dtype;
-}
-
-/* Is more done to a score than to scale it? */
-static bool has_options(const struct xl__attention_canonical *c)
-{
-    return c->score || c->has_cap ||
-           xl__attention_has(c, XL__ATTENTION_MASK) ||
-           xl__attention_has(c, XL__ATTENTION_SLOPES);
 }
 
 /* Bytes of a line of local memory that has so many, from `least` on: as
@@ -142,9 +124,9 @@ static void add_transposed(const struct xl__limits *l,
                         EACH * xl__ceil_div(block / 2, s->items);
     const size_t q_words = s->dp / step.k * step.b_words;
     s->room_bytes = s->bk * line + s->dp * keys;
-    s->registers =
-        (double)((s->dp + s->bk) * op->n / op->lanes + held +
-                 held / PER_ADDRESS + OTHER + (has_options(c) ? s->bk : 0));
+    s->registers = (double)((s->dp + s->bk) * op->n / op->lanes + held +
+                            held / PER_ADDRESS + OTHER +
+                            (xl__attention_has_score(c) ? s->bk : 0));
     s->holds_q = s->registers + (double)q_words <= most_registers(l, s->items);
     if (s->holds_q)
         s->registers += (double)q_words;
@@ -168,13 +150,13 @@ static double registers_of(const struct xl__attention_canonical *c,
     };
     const bool is_equal = !c->q_rows.kind && !c->kv_rows.kind;
     const bool is_f32 = c->view[XL__ATTENTION_K].dtype == XL_F32;
-    const size_t terms = has_terms(c, op) ? 2 : 1;
+    const size_t terms = s->has_terms ? 2 : 1;
     const size_t scores = s->bk / s->sk / SUMS * (is_f32 ? 2 : 1);
     return (double)(s->rm * (s->dp / SUMS + scores) +
                     (is_f32 ? (size_t)OF_BLOCK : 0) +
                     (s->holds_q ? terms * HELD * s->rm * s->dp / op->k : 0) +
                     OTHER +
-                    (has_options(c) ? (size_t)OPTIONS : 0) +
+                    (xl__attention_has_score(c) ? (size_t)OPTIONS : 0) +
                     (is_equal ? 0 : (size_t)LENGTHS << s->holds_q));
 }
 
@@ -189,6 +171,7 @@ static struct layout layout_of(const struct xl__limits *l,
                        .sk = (size_t)value[SK],
                        .stages = (size_t)value[ST],
                        .is_split = value[SPLIT] == PARTS,
+                       .has_terms = op->a != c->view[XL__ATTENTION_K].dtype,
                        .is_transposed = xl__mma_step(op).stack > 0};
     if (s.is_transposed) {
         add_transposed(l, c, op, &s);
@@ -197,7 +180,7 @@ static struct layout layout_of(const struct xl__limits *l,
     s.sm = s.bq / (s.rm * op->m);
     s.items = op->lanes * s.sm * s.sk;
     s.dp = xl__round_up(c->d_head, xl__max_size(op->k, 2 * op->n));
-    const size_t columns = has_terms(c, op) ? 2 * s.dp : s.dp;
+    const size_t columns = s.has_terms ? 2 * s.dp : s.dp;
     s.holds_q = s.rm * columns <= HELD_FRAGMENTS * op->k;
     const size_t line = line_of(columns * xl_dtype_bytes(op->a), DEEP);
     s.room_bytes = xl__max_size(2 * s.stages * s.bk * line,
@@ -206,18 +189,6 @@ static struct layout layout_of(const struct xl__limits *l,
                     s.bq * (line + ROW_BYTES + STATE * sizeof(float) * s.sk);
     s.registers = registers_of(c, op, &s);
     return s;
-}
-
-static const xl_matrix_op *find_op(const struct xl__limits *l,
-                                   const struct xl__attention_canonical *c)
-{
-    return xl__mma_op(l, c->view[XL__ATTENTION_Q].dtype);
-}
-
-/* Of terms. */
-static const xl_matrix_op *find_term_op(const struct xl__limits *l)
-{
-    return xl__mma_op(l, XL_F16);
 }
 
 /* Bytes of the terms, and of two factors of each block:
@@ -239,7 +210,8 @@ static bool fits(const struct xl__limits *l, const xl_matrix_op *op,
     const size_t side = s->is_transposed ? op->n : op->m,
                  deep = s->is_transposed ? step.stack : op->k;
     return s->is_transposed == (s->stages == 1) && s->sm > 0 &&
-           s->sm * s->rm * side == s->bq && s->bk % (s->sk * deep) == 0 &&
+           !(s->has_terms && s->is_split) && s->sm * s->rm * side == s->bq &&
+           s->bk % (s->sk * deep) == 0 &&
            s->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0) &&
            s->items <= xl__most_items(l, s->items) &&
            s->registers <= (s->is_transposed ? most_registers(l, s->items)
@@ -350,9 +322,9 @@ static struct xl__cost cost_of(const struct xl__limits *l,
         (double)xl__round_up(rows, s->bq) / (double)rows;
     const double padded = padded_rows * (double)s->dp / (double)c->d_head;
     const double joined =
-        s->is_split       ? VISITS * (double)xl__attention_parts_bytes(c, parts)
-        : has_terms(c, op) ? VISITS * (double)terms_bytes(c, s)
-                           : 0;
+        s->is_split    ? VISITS * (double)xl__attention_parts_bytes(c, parts)
+        : s->has_terms ? VISITS * (double)terms_bytes(c, s)
+                       : 0;
     const double waves = ceil(busy / slots);
     const double fill = busy / (waves * slots), flop = xl__attention_flop(c),
                  rate = xl__mma_rate(l, op),
@@ -360,10 +332,11 @@ static struct xl__cost cost_of(const struct xl__limits *l,
     /* k and v once for each group: an element of both for 4 flop of a row. */
     const double elem = (double)xl_dtype_bytes(c->view[XL__ATTENTION_K].dtype),
                  loaded = flop * padded_rows / (double)s->bq * elem / 2;
-    const double *frac = has_terms(c, op) ? m->attention_terms_frac
-                         : is_split(c)    ? m->attention_split_frac
-                                          : m->attention_frac;
-    const double multiply = flop * padded * products_of(c) /
+    const double *frac = s->has_terms       ? m->attention_terms_frac
+                         : has_two_terms(c) ? m->attention_split_frac
+                                            : m->attention_frac;
+    const double multiply = flop * padded *
+                            (has_two_terms(c) ? SPLIT_PRODUCTS : 1) /
                             (rate * frac[s->rm > 1] * busy_engines(l, op, s));
     const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
     const double load =
@@ -371,16 +344,13 @@ static struct xl__cost cost_of(const struct xl__limits *l,
     const double both = fmax(multiply, load) + m->shown * fmin(multiply, load);
     const double compute = both / fill + waves * m->begin_clocks * clock,
                  copy = xl__attention_bytes(c) / (bytes_rate * fill);
-    return (struct xl__cost){.busy_ns = compute * ns_per_s,
-                             .bytes = xl__attention_bytes(c),
-                             .bytes_frac = m->attention_bytes_frac * fill,
-                             .serial_bytes = joined,
-                             .serial_ns =
-                                 m->shown * fmin(compute, copy) * ns_per_s,
-                             .launches =
-                                 join_of(l, s) == BY_LAUNCH || has_terms(c, op)
-                                     ? 2
-                                     : 1};
+    return (struct xl__cost){
+        .busy_ns = compute * ns_per_s,
+        .bytes = xl__attention_bytes(c),
+        .bytes_frac = m->attention_bytes_frac * fill,
+        .serial_bytes = joined,
+        .serial_ns = m->shown * fmin(compute, copy) * ns_per_s,
+        .launches = join_of(l, s) == BY_LAUNCH || s->has_terms ? 2 : 1};
 }
 
 /* Has half of the tile, and of its work, no rows? */
@@ -400,8 +370,7 @@ static bool find_tunables(const struct xl__limits *l,
     for (size_t i = 0; op && xl__attention_mma_listed(op, i, &params); i++) {
         const struct layout s = layout_of(l, c, op, params.value);
         const char *bound;
-        if (!fits(l, op, &s) || is_too_high(c, &s) ||
-            (has_terms(c, op) && s.is_split))
+        if (!fits(l, op, &s) || is_too_high(c, &s))
             continue;
         const struct xl__cost work =
             cost_of(l, c, op, &s, count_parts(l, c, &s));
@@ -435,16 +404,16 @@ static void add_terms(const struct xl__attention_canonical *c,
     p->scratch_bytes = terms_bytes(c, s);
 }
 
-static xl_status plan_steps_of(const struct xl__limits *l,
-                               const struct xl__attention_canonical *c,
-                               const xl_matrix_op *op,
-                               const struct xl__params *params,
-                               struct xl__plan *p)
+static xl_status plan_steps(const struct xl__limits *l,
+                            const struct xl__attention_canonical *c,
+                            const xl_matrix_op *op,
+                            const struct xl__params *params,
+                            struct xl__plan *p)
 {
     if (!op)
         return XL_UNSUPPORTED;
     const struct layout s = layout_of(l, c, op, params->value);
-    if (!fits(l, op, &s) || (has_terms(c, op) && s.is_split))
+    if (!fits(l, op, &s))
         return XL_UNSUPPORTED;
     const size_t heads = c->n_kv_heads * c->n_batch,
                  groups = count_groups(c, s.bq), parts = count_parts(l, c, &s);
@@ -456,7 +425,7 @@ static xl_status plan_steps_of(const struct xl__limits *l,
     enum { ALL = sizeof defines / sizeof *defines, COMMON = 4 };
     p->flop = xl__attention_flop(c);
     p->bytes = xl__attention_bytes(c);
-    if (has_terms(c, op))
+    if (s.has_terms)
         add_terms(c, &s, p);
     struct xl__step *step =
         s.is_transposed
@@ -467,8 +436,8 @@ static xl_status plan_steps_of(const struct xl__limits *l,
     xl__step_set_3d(step, s.items, groups / heads * s.items, heads, parts);
     step->local_mem_bytes = s.local_bytes;
     xl__mma_define(step, l, op);
-    if (is_split(c))
-        xl__define(step, has_terms(c, op) ? "TERMS" : "MMA_SPLIT", 1);
+    if (has_two_terms(c))
+        xl__define(step, s.has_terms ? "TERMS" : "MMA_SPLIT", 1);
     xl__define_all(step, defines, s.is_transposed ? COMMON : ALL);
     xl__attention_defines(step, c);
     xl__attention_args(step, c);
@@ -488,28 +457,13 @@ static xl_status plan_steps_of(const struct xl__limits *l,
     return XL_OK;
 }
 
-static xl_status plan_steps(const struct xl__limits *l, const void *desc,
-                            const struct xl__params *params,
-                            struct xl__plan *p)
-{
-    return plan_steps_of(l, desc, find_op(l, desc), params, p);
-}
-
-static xl_status plan_steps_of_terms(const struct xl__limits *l,
-                                     const void *desc,
-                                     const struct xl__params *params,
-                                     struct xl__plan *p)
-{
-    return plan_steps_of(l, desc, find_term_op(l), params, p);
-}
-
 /* -- choice --------------------------------------------------------------- */
 
 /* Of products in `in`, the type of the instructions' operands. */
-static const char *find_refusal(const struct xl__limits *l, const void *desc,
+static const char *find_refusal(const struct xl__limits *l,
+                                const struct xl__attention_canonical *c,
                                 xl_dtype in)
 {
-    const struct xl__attention_canonical *c = desc;
     const xl_dtype dtype = c->view[XL__ATTENTION_Q].dtype;
     struct xl__params params;
     if (dtype != XL_F32 && dtype != XL_F16 && dtype != XL_BF16)
@@ -536,93 +490,72 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc,
         (c->view[XL__ATTENTION_K].stride[XL__HEADS_ROW] > MOST_STRIDE ||
          c->view[XL__ATTENTION_V].stride[XL__HEADS_ROW] > MOST_STRIDE))
         return "the bytes of a block of k or v do not fit in 32 bits";
-    if (!find_tunables(l, desc, op, &params))
+    if (!find_tunables(l, c, op, &params))
         return "no tile fits the device's local memory and work-groups";
     return NULL;
 }
 
-static const char *find_refusal_of_one(const struct xl__limits *l,
-                                       const void *desc)
+/* -- the variants --------------------------------------------------------- */
+
+static const char *refuse_mma(const struct xl__attention_canonical *c)
 {
-    const struct xl__attention_canonical *c = desc;
-    if (c->view[XL__ATTENTION_K].dtype == XL_F32 &&
-        c->accuracy != XL_ACCURACY_FAST)
-        return "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it";
-    return find_refusal(l, desc, c->view[XL__ATTENTION_Q].dtype);
+    return c->view[XL__ATTENTION_K].dtype == XL_F32 &&
+                   c->accuracy != XL_ACCURACY_FAST
+               ? "f32 would be rounded to 11 bits: XL_ACCURACY_FAST allows it"
+               : NULL;
 }
 
-static const char *needs_split(const struct xl__attention_canonical *c)
+static const char *refuse_mma_split(const struct xl__attention_canonical *c)
 {
     if (c->view[XL__ATTENTION_K].dtype != XL_F32)
         return "only f32 is split into terms";
-    if (!is_split(c))
+    if (!has_two_terms(c))
         return "the caller did not allow split products (XL_ACCURACY_SPLIT)";
     return NULL;
 }
 
-static const char *find_refusal_of_split(const struct xl__limits *l,
-                                         const void *desc)
+static const char *refuse_mma_terms(const struct xl__attention_canonical *c)
 {
-    const char *why = needs_split(desc);
-    return why ? why : find_refusal(l, desc, XL_F32);
-}
-
-static const char *find_refusal_of_terms(const struct xl__limits *l,
-                                         const void *desc)
-{
-    const struct xl__attention_canonical *c = desc;
-    const char *why = needs_split(c);
+    const char *why = refuse_mma_split(c);
     if (why)
         return why;
     if (c->q_rows.kind || c->kv_rows.kind)
         return "sequences of unequal lengths are not supported";
     if (c->before != XL__ATTENTION_ANY)
         return "windows are not supported";
-    return find_refusal(l, desc, XL_F16);
+    return NULL;
 }
 
-static void choose_tunables(const struct xl__limits *l, const void *desc,
-                            struct xl__params *out)
-{
-    (void)find_tunables(l, desc, find_op(l, desc), out);
-}
-
-static void choose_tunables_of_terms(const struct xl__limits *l,
-                                     const void *desc, struct xl__params *out)
-{
-    (void)find_tunables(l, desc, find_term_op(l), out);
-}
-
-const struct xl__variant xl__attention_mma = {
-    .name = "attention_mma",
-    .repeats = "bit for bit: each row's sums are in an order of keys",
-    .tunables = tunables,
-    .on = {.engine = XL_ENGINE_MATRIX, .terms = 1},
-    .refuses = find_refusal_of_one,
-    .choose = choose_tunables,
-    .plan = plan_steps,
-};
-
-const struct xl__variant xl__attention_mma_split = {
-    .name = "attention_mma_split",
-    .repeats = "bit for bit: each row's sums are in an order of keys",
-    .tunables = tunables,
-    .on = {.engine = XL_ENGINE_MATRIX,
-           .dtype = XL_F32,
-           .terms = SPLIT_PRODUCTS},
-    .refuses = find_refusal_of_split,
-    .choose = choose_tunables,
-    .plan = plan_steps,
-};
-
-const struct xl__variant xl__attention_mma_terms = {
-    .name = "attention_mma_terms",
-    .repeats = "bit for bit: each row's sums are in an order of keys",
-    .tunables = tunables,
-    .on = {.engine = XL_ENGINE_MATRIX,
-           .dtype = XL_F16,
-           .terms = SPLIT_PRODUCTS},
-    .refuses = find_refusal_of_terms,
-    .choose = choose_tunables_of_terms,
-    .plan = plan_steps_of_terms,
-};
+/* in: the type of the instructions' operands, of a call c. */
+#define VARIANT(to, in, ...)                                                  \
+    static const char *find_refusal_of_##to(const struct xl__limits *l,       \
+                                            const void *desc)                 \
+    {                                                                         \
+        const struct xl__attention_canonical *c = desc;                       \
+        const char *why = refuse_##to(c);                                     \
+        return why ? why : find_refusal(l, c, in);                            \
+    }                                                                         \
+    static void choose_##to(const struct xl__limits *l, const void *desc,     \
+                            struct xl__params *out)                           \
+    {                                                                         \
+        const struct xl__attention_canonical *c = desc;                       \
+        (void)find_tunables(l, c, xl__mma_op(l, in), out);                    \
+    }                                                                         \
+    static xl_status plan_##to(const struct xl__limits *l, const void *desc,  \
+                               const struct xl__params *params,               \
+                               struct xl__plan *p)                            \
+    {                                                                         \
+        const struct xl__attention_canonical *c = desc;                       \
+        return plan_steps(l, c, xl__mma_op(l, in), params, p);                \
+    }                                                                         \
+    const struct xl__variant xl__attention_##to = {                           \
+        .name = "attention_" #to,                                             \
+        .repeats = "bit for bit: each row's sums are in an order of keys",    \
+        .tunables = tunables,                                                 \
+        .on = {.engine = XL_ENGINE_MATRIX, __VA_ARGS__},                      \
+        .refuses = find_refusal_of_##to,                                      \
+        .choose = choose_##to,                                                \
+        .plan = plan_##to}
+VARIANT(mma, c->view[XL__ATTENTION_Q].dtype, .terms = 1);
+VARIANT(mma_split, XL_F32, .dtype = XL_F32, .terms = SPLIT_PRODUCTS);
+VARIANT(mma_terms, XL_F16, .dtype = XL_F16, .terms = SPLIT_PRODUCTS);

@@ -178,7 +178,10 @@ void xl__conv_backward_shrink(const void *canonical,
 double xl__conv_flop(const struct xl__conv_canonical *c);
 double xl__conv_bytes(const struct xl__conv_canonical *c);
 
-/* depthwise.c: the 32-bit registers that items of all passes may take. */
+/* depthwise.c, of all passes: why a call has no such kernel, or NULL; the
+ * 32-bit registers that an item may take. */
+const char *xl__depthwise_refused(const struct xl__limits *l,
+                                  const struct xl__conv_canonical *c);
 size_t xl__depthwise_registers(const struct xl__limits *l);
 
 /* One op a pass: each has its own variants, tuned sets and auditions. */

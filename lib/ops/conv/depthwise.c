@@ -47,11 +47,11 @@ static bool is_contiguous(const xl_images *x)
     return x->stride[x->layout == XL_NCHW ? XL__AT_W : XL__AT_C] <= 1;
 }
 
-static const char *find_refusal(const struct xl__limits *l, const void *desc)
+const char *xl__depthwise_refused(const struct xl__limits *l,
+                                  const struct xl__conv_canonical *c)
 {
-    const struct xl__conv_canonical *c = desc;
     const xl_conv *d = &c->d;
-    if (xl__conv_cg(d) != 1 || xl__conv_kg(d) != 1)
+    if (d->n == 0 || xl__conv_cg(d) != 1 || xl__conv_kg(d) != 1)
         return "it is not one filter of one channel for each channel";
     if (d->r > MOST_SIDE || d->s > MOST_SIDE)
         return "a filter is larger than 7 x 7";
@@ -59,17 +59,27 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         return "a stride is more than 3";
     if (d->dilation_h > 1 || d->dilation_w > 1)
         return "the filters are dilated";
+    if (!xl__conv_fits_32(c) ||
+        c->p * d->out.stride[XL__AT_H] + c->q * d->out.stride[XL__AT_W] >
+            INT32_MAX)
+        return "a size does not fit in 32 bits";
+    if (xl__conv_y(c) == XL_F64 && !xl__is(l, XL__F_has_f64))
+        return "the device lacks double precision";
+    return NULL;
+}
+
+static const char *find_refusal(const struct xl__limits *l, const void *desc)
+{
+    const struct xl__conv_canonical *c = desc;
+    const xl_conv *d = &c->d;
+    const char *why = xl__depthwise_refused(l, c);
+    if (why)
+        return why;
     if (d->pad_left >= d->s || d->pad_right >= d->s)
         return "padding is as wide as a filter";
     if (d->in.layout != d->out.layout || !is_contiguous(&d->in) ||
         !is_contiguous(&d->out))
         return "in and out are not contiguous along one dimension";
-    if (!xl__conv_fits_32(c) ||
-        c->p * d->out.stride[XL__AT_H] + c->q * d->out.stride[XL__AT_W] >
-            INT32_MAX)
-        return "a size does not fit in 32 bits";
-    if (d->in.dtype == XL_F64 && !xl__is(l, XL__F_has_f64))
-        return "the device lacks double precision";
     return xl__iterations_refused(l, (double)(c->p + d->r));
 }
 

@@ -12,8 +12,6 @@
 #include "ops/path/cost.h"
 
 enum {
-    MOST_SIDE = 7,     /* of a filter, since loops over it are unrolled */
-    MOST_STRIDE = 3,   /* likewise */
     MOST_COLUMNS = 4,  /* of an item: more waste those past the end of a row */
     VECTOR_BYTES = 16, /* of a load */
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
@@ -58,22 +56,12 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__conv_canonical *c = desc;
     const xl_conv *d = &c->d;
-    if (d->n == 0 || xl__conv_cg(d) != 1 || xl__conv_kg(d) != 1)
-        return "it is not one filter of one channel for each channel";
-    if (d->r > MOST_SIDE || d->s > MOST_SIDE)
-        return "a filter is larger than 7 x 7";
-    if (d->stride_h > MOST_STRIDE || d->stride_w > MOST_STRIDE)
-        return "a stride is more than 3";
-    if (d->dilation_h > 1 || d->dilation_w > 1)
-        return "the filters are dilated";
-    if (!xl__conv_fits_32(c) ||
-        d->h * d->in.stride[XL__AT_H] + d->w * d->in.stride[XL__AT_W] >
-            INT32_MAX ||
-        c->p * d->out.stride[XL__AT_H] + c->q * d->out.stride[XL__AT_W] >
-            INT32_MAX)
+    const char *why = xl__depthwise_refused(l, c);
+    if (why)
+        return why;
+    if (d->h * d->in.stride[XL__AT_H] + d->w * d->in.stride[XL__AT_W] >
+        INT32_MAX)
         return "a size does not fit in 32 bits";
-    if (xl__conv_y(c) == XL_F64 && !xl__is(l, XL__F_has_f64))
-        return "the device lacks double precision";
     return xl__iterations_refused(l, d->pass == XL_CONV_BACKWARD_DATA
                                          ? (double)(d->h + d->r)
                                          : (double)xl__conv_terms(c));

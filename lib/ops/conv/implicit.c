@@ -198,6 +198,21 @@ struct implicit {
 };
 
 /* Operands and steps of the batch, before views are made canonical. */
+void xl__implicit_product(const xl_gemm *g, const struct xl__windows *w,
+                          const size_t base[3], struct xl__gemm_canonical *to)
+{
+    to->g.m = g->m;
+    to->g.n = g->n;
+    to->g.k = g->k;
+    to->g.alpha = g->alpha;
+    to->g.beta = g->beta;
+    to->g.batch = g->batch;
+    to->windows = w;
+    to->windows_bytes = xl__windows_bytes(w);
+    to->windows_of_b = w->of_b;
+    xl__gemm_set_views(g, base, &to->g);
+}
+
 static xl_gemm product_of(const struct xl__conv_canonical *c,
                           const xl_conv *w, size_t pixel_stride)
 {
@@ -217,6 +232,7 @@ static xl_gemm product_of(const struct xl__conv_canonical *c,
                  .n = by_image ? pixels : kg,
                  .k = depth,
                  .alpha = 1,
+                 .beta = w->beta,
                  .a = by_image ? filters : images,
                  .b = by_image ? images : filters,
                  .c = {.mem.svm = w->out.mem.svm,
@@ -263,19 +279,9 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
         to->windows.filters.n > 0 ? COPY_BYTES : d->filters.offset;
     const size_t base[] = {is_by_image(d) ? filters : images,
                            is_by_image(d) ? images : filters, d->out.offset};
-    xl_gemm *const p = &to->product.g;
-    p->m = g.m;
-    p->n = g.n;
-    p->k = g.k;
-    p->alpha = g.alpha;
-    p->beta = d->beta;
-    p->batch = g.batch;
+    xl__implicit_product(&g, &to->windows, base, &to->product);
     to->product.snippet = c->snippet;
-    to->product.windows = &to->windows;
-    to->product.windows_bytes = xl__windows_bytes(&to->windows);
-    to->product.windows_of_b = to->windows.of_b;
-    xl__gemm_set_views(&g, base, p);
-    return xl__gemm_orient(p).is_swapped
+    return xl__gemm_orient(&to->product.g).is_swapped
                ? "there is one filter, or in NCHW one pixel"
                : NULL;
 }

@@ -28,4 +28,9 @@ struct xl__implicit_filter xl__implicit_images(const xl_conv *d,
                                                struct xl__implicit_unit unit,
                                                struct xl__windows *w);
 
+/* The canonical product `g` of windows `w`, which `to` points to. base: as of
+ * xl__gemm_set_views(). */
+void xl__implicit_product(const xl_gemm *g, const struct xl__windows *w,
+                          const size_t base[3], struct xl__gemm_canonical *to);
+
 #endif

@@ -179,6 +179,7 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
                        .k = xl__ceil_div(taps, count) *
                             w->taps.padded, /* of most residues */
                        .alpha = 1,
+                       .beta = d->beta,
                        .a = {.mem.svm = d->out.mem.svm,
                              .row_stride = d->k,
                              .col_stride = 1,
@@ -193,17 +194,7 @@ static const char *map_to_product(const struct xl__conv_canonical *c,
                              .dtype = d->in.dtype},
                        .batch.count = count};
     const size_t base[] = {d->out.offset, d->filters.offset, d->in.offset};
-    xl_gemm *const p = &to->product.g;
-    p->m = g.m;
-    p->n = g.n;
-    p->k = g.k;
-    p->alpha = g.alpha;
-    p->beta = d->beta;
-    p->batch = g.batch;
-    to->product.windows = w;
-    to->product.windows_bytes = xl__windows_bytes(w);
-    to->product.windows_of_b = w->of_b;
-    xl__gemm_set_views(&g, base, p);
+    xl__implicit_product(&g, w, base, &to->product);
     return NULL;
 }
 

@@ -171,6 +171,7 @@ static xl_gemm product_of(const struct xl__conv_canonical *c,
         .k = (f->windows.images.pairs ? PAIR * w->n / f->parts : d->n) * c->p *
              c->q,
         .alpha = 1,
+        .beta = f->is_direct ? d->beta : 0,
         .a = {.mem.svm = d->out.mem.svm,
               .row_stride = xl__max_size(1, d->out.stride[XL__AT_C]),
               .col_stride = xl__max_size(1, f->pixel),
@@ -231,17 +232,7 @@ static const char *map_to_product(const struct xl__limits *l,
         w->images.n > 0 ? XL__IMPLICIT_BYTES : d->in.offset,
         to->is_direct ? d->filters.offset : XL__IMPLICIT_BYTES};
     const xl_gemm g = product_of(c, to);
-    xl_gemm *const p = &to->product.g;
-    p->m = g.m;
-    p->n = g.n;
-    p->k = g.k;
-    p->alpha = g.alpha;
-    p->beta = to->is_direct ? d->beta : 0;
-    p->batch = g.batch;
-    to->product.windows = w;
-    to->product.windows_bytes = xl__windows_bytes(w);
-    to->product.windows_of_b = w->of_b;
-    xl__gemm_set_views(&g, base, p);
+    xl__implicit_product(&g, w, base, &to->product);
     return NULL;
 }
 
