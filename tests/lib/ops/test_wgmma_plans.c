@@ -15,6 +15,7 @@
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 #include "targets/targets.h"
 #include "targets/targets.h"
 #include "tiling/tiles.h"
@@ -23,23 +24,18 @@ enum { N_SHAPES = 600, SEED = 11, UNITS = 132, MOST_TILES = 20000 };
 
 static void make_plan(struct xl__limits *l)
 {
-    static const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {{XL__F_is_gpu, 1},
-                 {XL__F_compute_units, UNITS},
-                 {XL__F_max_wg_size, 1024},
-                 {XL__F_local_mem_bytes, 226 * 1024},
-                 {XL__F_subgroup_width, 32},
-                 {XL__F_registers_per_cu, 65536},
-                 {XL__F_clock_hz, 1.98e9},
-                 {XL__F_simd_per_cu_f32, 128},
-                 {XL__F_copy_bytes_per_s, 4.27e12},
-                 {XL__F_max_alloc_bytes, 35e9}};
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    static const struct test_fact facts[] = {
+        {XL__F_is_gpu, 1},
+        {XL__F_compute_units, UNITS},
+        {XL__F_max_wg_size, 1024},
+        {XL__F_local_mem_bytes, 226 * 1024},
+        {XL__F_subgroup_width, 32},
+        {XL__F_registers_per_cu, 65536},
+        {XL__F_clock_hz, 1.98e9},
+        {XL__F_simd_per_cu_f32, 128},
+        {XL__F_copy_bytes_per_s, 4.27e12},
+        {XL__F_max_alloc_bytes, 35e9}};
+    test_limits(l, facts, sizeof facts / sizeof *facts);
     xl__nvidia_matrix_engine(90, l);
 }
 

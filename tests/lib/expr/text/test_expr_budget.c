@@ -13,6 +13,7 @@
 #include "lib/expr/text/expr_bind.h"
 #include "lib/expr/text/expr_model.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 
 enum {
     REGISTERS = 192,       /* of an item, for values; budget.c */
@@ -64,10 +65,7 @@ static void write_text(const struct large *c, char *text)
 /* An H200, and a CPU with vectors of 16 floats. */
 static void set_device(bool is_cpu, struct xl__limits *l)
 {
-    const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {
+    const struct test_fact facts[] = {
         {XL__F_is_cpu, is_cpu},
         {XL__F_is_gpu, !is_cpu},
         {XL__F_compute_units, is_cpu ? 2 : 132},
@@ -79,11 +77,7 @@ static void set_device(bool is_cpu, struct xl__limits *l)
         {XL__F_local_mem_bytes, 49152},
         {XL__F_registers_per_item, is_cpu ? -1 : 255},
     };
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (facts[i].value >= 0)
-            xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                               "GE-01");
+    test_limits(l, facts, sizeof facts / sizeof *facts);
 }
 
 /* The words of the accumulators of each sweep, with vectors of VECTOR. */

@@ -12,6 +12,7 @@
 #include "expr/graph/variance.h"
 #include "expr/graph/views.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 #include "lib/expr/text/expr_bind.h"
 #include "lib/expr/text/expr_model.h"
 #include "lib/expr/text/random_statements.h"
@@ -37,10 +38,7 @@ enum { GPU, CPU, MANY, SLOW, FAST, SINGLE, N_MACHINES };
 
 static void set_machine(const struct machine *m, struct xl__limits *l)
 {
-    const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {
+    const struct test_fact facts[] = {
         {XL__F_is_cpu, m->is_cpu},
         {XL__F_is_gpu, !m->is_cpu},
         {XL__F_compute_units, m->units},
@@ -53,10 +51,7 @@ static void set_machine(const struct machine *m, struct xl__limits *l)
         {XL__F_has_local_mem, 1},
         {XL__F_subgroup_width, 32},
     };
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    test_limits(l, facts, sizeof facts / sizeof *facts);
 }
 
 /* -- named cases ------------------------------------------------------ */

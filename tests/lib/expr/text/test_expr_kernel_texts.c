@@ -13,6 +13,7 @@
 #include "lib/expr/text/random_statements.h"
 #include "ops/expression/expression.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 
 enum { CASES = 8000, LEAST_GOOD = 5000, MOST_KEPT = 200 };
 #define PICK(rng, a) ((a)[xl__rng_below(rng, sizeof(a) / sizeof *(a))])
@@ -28,10 +29,7 @@ enum { N_MACHINES = sizeof machines / sizeof *machines };
 
 static void set_machine(const struct machine *m, struct xl__limits *l)
 {
-    const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {
+    const struct test_fact facts[] = {
         {XL__F_is_cpu, m->is_cpu},
         {XL__F_is_gpu, !m->is_cpu},
         {XL__F_compute_units, m->units},
@@ -45,10 +43,7 @@ static void set_machine(const struct machine *m, struct xl__limits *l)
         {XL__F_llc_bytes, 5e7},
         {XL__F_has_fma, m->fma},
     };
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    test_limits(l, facts, sizeof facts / sizeof *facts);
 }
 
 /* -- expressions of random sizes -------------------------------------- */

@@ -16,14 +16,12 @@
 #include "expr/graph/variance.h"
 #include "lib/expr/text/expr_bind.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 
 /* An H200, and a CPU with vectors of 16 floats. */
 static void set_device(bool is_cpu, struct xl__limits *l)
 {
-    const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {
+    const struct test_fact facts[] = {
         {XL__F_is_cpu, is_cpu},
         {XL__F_is_gpu, !is_cpu},
         {XL__F_compute_units, is_cpu ? 2 : 132},
@@ -34,10 +32,7 @@ static void set_device(bool is_cpu, struct xl__limits *l)
         {XL__F_max_wg_size, 1024},
         {XL__F_local_mem_bytes, 49152},
     };
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    test_limits(l, facts, sizeof facts / sizeof *facts);
 }
 
 /* Call each() for every kernel of an expression. */

@@ -5,14 +5,16 @@
  * keys in parts that fill the device, and prompts large tiles; memory and
  * launches; which variant of the gradients has the least estimate; on AMD's
  * instructions which columns a head may have; on Intel's what is packed, and
- * registers. */
+ * registers; of f32 in terms what is refused, and memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ops/attention/attention.h"
+#include "ops/path/matrix_engine.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 #include "targets/targets.h"
 
 enum { SPLIT = 5 }; /* of its tunables, the last: 2: keys are in parts */
@@ -32,24 +34,19 @@ enum { N_MACHINES = sizeof machines / sizeof *machines };
 
 static void make_limits(const struct machine *m, struct xl__limits *l)
 {
-    const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {{XL__F_is_gpu, 1},
-                 {XL__F_compute_units, m->units},
-                 {XL__F_clock_hz, m->hz},
-                 {XL__F_max_wg_size, 1024},
-                 {XL__F_local_mem_bytes, m->local_kib * 1024},
-                 {XL__F_registers_per_cu, 65536},
-                 {XL__F_registers_per_item, 255},
-                 {XL__F_simd_per_cu_f32, 128},
-                 {XL__F_copy_bytes_per_s, m->copy},
-                 {XL__F_max_alloc_bytes, 35e9},
-                 {XL__F_launch_ns, 1500}};
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    const struct test_fact facts[] = {
+        {XL__F_is_gpu, 1},
+        {XL__F_compute_units, m->units},
+        {XL__F_clock_hz, m->hz},
+        {XL__F_max_wg_size, 1024},
+        {XL__F_local_mem_bytes, m->local_kib * 1024},
+        {XL__F_registers_per_cu, 65536},
+        {XL__F_registers_per_item, 255},
+        {XL__F_simd_per_cu_f32, 128},
+        {XL__F_copy_bytes_per_s, m->copy},
+        {XL__F_max_alloc_bytes, 35e9},
+        {XL__F_launch_ns, 1500}};
+    test_limits(l, facts, sizeof facts / sizeof *facts);
     xl__nvidia_matrix_engine(m->cc, l);
 }
 
@@ -332,6 +329,89 @@ static void amd(void **state)
     }
 }
 
+/* -- f32 in terms --------------------------------------------------------- */
+
+static struct xl__attention_canonical make_split(size_t n_kv, size_t d)
+{
+    struct xl__attention_canonical c = make_case(2, 8, 4, 90, n_kv, d);
+    for (unsigned i = XL__ATTENTION_Q; i <= XL__ATTENTION_O; i++)
+        c.view[i].dtype = XL_F32;
+    c.accuracy = XL_ACCURACY_SPLIT;
+    return c;
+}
+
+static void has_reason(const struct xl__variant *v, const struct xl__limits *l,
+                       const struct xl__attention_canonical *c,
+                       const char *word)
+{
+    const char *why = v->refuses(l, c);
+    if (!word != !why || (word && !strstr(why, word)))
+        fail_msg("%s: %s, not %s", v->name, why ? why : "supported",
+                 word ? word : "supported");
+}
+
+static void refuses_terms(void **state)
+{
+    const struct xl__variant *const split = &xl__attention_mma_split,
+                                    *const terms = &xl__attention_mma_terms;
+    struct xl__limits l;
+    struct xl__attention_canonical c = make_split(90, 64);
+    (void)state;
+    make_limits(&machines[0], &l);
+    has_reason(split, &l, &c, NULL);
+    has_reason(terms, &l, &c, NULL);
+    has_reason(&xl__attention_mma, &l, &c, "XL_ACCURACY_FAST");
+    c.accuracy = XL_ACCURACY_FAST;
+    has_reason(split, &l, &c, "XL_ACCURACY_SPLIT");
+    has_reason(terms, &l, &c, "XL_ACCURACY_SPLIT");
+    has_reason(&xl__attention_mma, &l, &c, NULL);
+    c = make_split(90, 64);
+    c.before = 5;
+    has_reason(split, &l, &c, NULL);
+    has_reason(terms, &l, &c, "windows");
+    c = make_split(90, 64);
+    c.kv_rows.kind = XL_ROWS_LENGTHS;
+    has_reason(split, &l, &c, NULL);
+    has_reason(terms, &l, &c, "unequal lengths");
+    c = make_case(2, 8, 4, 90, 90, 64);
+    has_reason(split, &l, &c, "only f32");
+    has_reason(terms, &l, &c, "only f32");
+}
+
+/* What attention.h states, of every set: a copy of k and v in f32 whose keys
+ * are rounded up to a multiple of 64 and columns to one of 16, and 128 bytes
+ * for every 256 keys. */
+static void terms_memory(void **state)
+{
+    enum { KEYS = 64, COLUMNS = 16, OF_FACTORS = 256, FACTORS = 128 };
+    static const size_t n_kv[] = {1, 63, 90, 257, 4096};
+    struct xl__limits l;
+    unsigned n_plans = 0;
+    (void)state;
+    make_limits(&machines[0], &l);
+    const xl_matrix_op *op = xl__mma_op(&l, XL_F16);
+    struct xl__params params;
+    struct xl__plan *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    for (size_t n = 0; n < sizeof n_kv / sizeof *n_kv; n++) {
+        for (size_t i = 0; xl__attention_mma_listed(op, i, &params); i++) {
+            const struct xl__attention_canonical c = make_split(n_kv[n], 72);
+            memset(p, 0, sizeof *p);
+            if (xl__attention_mma_terms.plan(&l, &c, &params, p) != XL_OK)
+                continue;
+            const size_t heads = c.n_kv_heads * c.n_batch;
+            assert_true(p->scratch_bytes <=
+                        heads * (2 * xl__round_up(c.n_kv, KEYS) *
+                                     xl__round_up(c.d_head, COLUMNS) *
+                                     sizeof(float) +
+                                 xl__ceil_div(c.n_kv, OF_FACTORS) * FACTORS));
+            n_plans++;
+        }
+    }
+    free(p);
+    assert_true(n_plans > sizeof n_kv / sizeof *n_kv);
+}
+
 /* -- attention_dpas ------------------------------------------------------- */
 
 /* clang-format off */
@@ -475,6 +555,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses),
                                        cmocka_unit_test(plans),
+                                       cmocka_unit_test(refuses_terms),
+                                       cmocka_unit_test(terms_memory),
                                        cmocka_unit_test(refuses_gradients),
                                        cmocka_unit_test(plans_gradients),
                                        cmocka_unit_test(amd),

@@ -7,26 +7,22 @@
 
 #include "ops/attention/attention.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 #include "targets/targets.h"
 
 enum { WORDS = 16, STEPS_AT = 8, GRAD_STEPS_AT = 10, MAP_SIZES = 3 };
 
 static void make_limits(struct xl__limits *l)
 {
-    static const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {{XL__F_is_gpu, 1},
-                 {XL__F_compute_units, 132},
-                 {XL__F_max_wg_size, 1024},
-                 {XL__F_local_mem_bytes, 226 * 1024},
-                 {XL__F_clock_hz, 1.98e9},
-                 {XL__F_copy_bytes_per_s, 4.27e12},
-                 {XL__F_max_alloc_bytes, 35e9}};
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    static const struct test_fact facts[] = {
+        {XL__F_is_gpu, 1},
+        {XL__F_compute_units, 132},
+        {XL__F_max_wg_size, 1024},
+        {XL__F_local_mem_bytes, 226 * 1024},
+        {XL__F_clock_hz, 1.98e9},
+        {XL__F_copy_bytes_per_s, 4.27e12},
+        {XL__F_max_alloc_bytes, 35e9}};
+    test_limits(l, facts, sizeof facts / sizeof *facts);
     xl__nvidia_matrix_engine(90, l);
 }
 

@@ -13,6 +13,7 @@
 #include "ops/gemm/engines/windows.h"
 #include "ops/variants.h"
 #include "support/support.h"
+#include "support/test_limits.h"
 #include "targets/targets.h"
 
 /* -- OpenCL C as C -------------------------------------------------------- */
@@ -45,24 +46,19 @@ enum {
 
 static void make_limits(struct xl__limits *l)
 {
-    static const struct {
-        enum xl__fact_id id;
-        double value;
-    } facts[] = {{XL__F_is_gpu, 1},
-                 {XL__F_compute_units, 132},
-                 {XL__F_max_wg_size, 1024},
-                 {XL__F_local_mem_bytes, 226 * 1024},
-                 {XL__F_local_mem_dynamic_bytes, 226 * 1024},
-                 {XL__F_has_local_mem, 1},
-                 {XL__F_subgroup_width, 32},
-                 {XL__F_registers_per_cu, 65536},
-                 {XL__F_clock_hz, 1.98e9},
-                 {XL__F_simd_per_cu_f32, 128},
-                 {XL__F_max_alloc_bytes, 8e9}};
-    xl__limits_init(l);
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        xl__limits_correct(l, facts[i].id, facts[i].value, XL_ASSUMED,
-                           "GE-01");
+    static const struct test_fact facts[] = {
+        {XL__F_is_gpu, 1},
+        {XL__F_compute_units, 132},
+        {XL__F_max_wg_size, 1024},
+        {XL__F_local_mem_bytes, 226 * 1024},
+        {XL__F_local_mem_dynamic_bytes, 226 * 1024},
+        {XL__F_has_local_mem, 1},
+        {XL__F_subgroup_width, 32},
+        {XL__F_registers_per_cu, 65536},
+        {XL__F_clock_hz, 1.98e9},
+        {XL__F_simd_per_cu_f32, 128},
+        {XL__F_max_alloc_bytes, 8e9}};
+    test_limits(l, facts, sizeof facts / sizeof *facts);
     xl__nvidia_matrix_engine(90, l);
 }
 
