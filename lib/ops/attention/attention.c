@@ -163,9 +163,7 @@ static void describe_class(const void *canonical, struct xl__str *out)
                        xl_dtype_name(c->view[XL__ATTENTION_O].dtype));
     if (c->score)
         xl__str_add(out, " prologue");
-    if (c->accuracy != XL_ACCURACY_FULL)
-        xl__str_add(out,
-                    c->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+    xl__str_add(out, xl__accuracy_class(c->accuracy));
 }
 
 /* A dense view of the same class: columns are contiguous or not, a dimension

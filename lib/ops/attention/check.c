@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "ops/attention/attention.h"
+#include "ops/path/check.h"
 #include "ops/path/operands.h"
 
 const char *const xl__attention_names[XL__ATTENTION_ALL_VIEWS] = {
@@ -158,16 +159,6 @@ xl_status xl__sequences_check(const xl_sequences *rows, const char *name,
     return XL_OK;
 }
 
-static xl_status check_accuracy(const xl_attention *a, struct xl__error *e)
-{
-    if ((unsigned)a->accuracy >= XL_N_ACCURACIES)
-        return xl__error_set(e, XL_BAD_ARGUMENT,
-                             "invalid value %d for attention's accuracy: must "
-                             "be an xl_accuracy",
-                             (int)a->accuracy);
-    return XL_OK;
-}
-
 /* The kernels multiply by floats. */
 static xl_status check_scalars(const xl_attention *a, struct xl__error *e)
 {
@@ -231,7 +222,7 @@ static xl_status check_call(xl_queue *q, const xl_attention *a,
     m->n = 0;
     TRY(check_sizes(a, &q->error));
     TRY(check_types(a, &q->error));
-    TRY(check_accuracy(a, &q->error));
+    TRY(xl__check_accuracy("attention", a->accuracy, &q->error));
     TRY(check_scalars(a, &q->error));
     TRY(check_prologue(a, &q->error));
     TRY(xl__sequences_check(a->q_rows, "q_rows", XL_ROWS_PACKED, &q->error));

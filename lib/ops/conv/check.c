@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "ops/conv/conv.h"
+#include "ops/path/check.h"
 #include "ops/path/operands.h"
 
 /* -- sizes and types ---------------------------------------------------- */
@@ -222,11 +223,7 @@ xl_status xl__conv_check(xl_queue *q, const void *desc, bool with_memory)
         c.d.groups = 1;
     TRY(add_operands(q, &c));
     TRY(check_scalars(&c.d, e));
-    if ((unsigned)c.d.accuracy >= XL_N_ACCURACIES)
-        TRY(xl__error_set(
-            e, XL_BAD_ARGUMENT,
-            "invalid value %d for conv's accuracy: must be an xl_accuracy",
-            (int)c.d.accuracy));
+    TRY(xl__check_accuracy("conv", c.d.accuracy, e));
     TRY(xl__operands_check(&c.d.epilogue, XL__EPILOGUE, e));
     TRY(check_memory(q, &c.d, with_memory));
 fail:

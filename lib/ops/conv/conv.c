@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "ops/conv/check.h"
 #include "ops/path/size_buckets.h"
+#include "ops/path/check.h"
 #include "ops/path/operands.h"
 
 /* -- shape class ---------------------------------------------------------- */
@@ -31,9 +32,7 @@ static void describe_class(const void *canonical, struct xl__str *out)
         xl__str_printf(out, " groups%zu", xl__bucket_coarse(d->groups));
     if (c->snippet)
         xl__str_add(out, " epilogue");
-    if (d->accuracy != XL_ACCURACY_FULL)
-        xl__str_add(out,
-                    d->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+    xl__str_add(out, xl__accuracy_class(d->accuracy));
 }
 
 /* -- arguments of kernels ------------------------------------------------- */

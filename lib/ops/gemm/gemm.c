@@ -12,6 +12,7 @@
 #include "ops/gemm/selfcheck.h"
 #include "ops/path/batch.h"
 #include "ops/path/size_buckets.h"
+#include "ops/path/check.h"
 #include "ops/path/operands.h"
 
 /* -- check ---------------------------------------------------------------- */
@@ -272,11 +273,7 @@ static xl_status check_gemm(xl_queue *q, const void *desc, bool with_memory)
     const xl_gemm *g = desc;
     struct xl__error *e = &q->error;
     TRY(check_sizes(g, e));
-    if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
-        TRY(xl__error_set(
-            e, XL_BAD_ARGUMENT,
-            "invalid value %d for gemm's accuracy: must be an xl_accuracy",
-            (int)g->accuracy));
+    TRY(xl__check_accuracy("gemm", g->accuracy, e));
     TRY(xl__batch_check(&g->batch, e));
     TRY(add_operands(q, g));
     TRY(check_types(g, e));
@@ -592,9 +589,7 @@ static void describe_class(const void *canonical, struct xl__str *out)
                    unit_letter(xl__gemm_operand_unit(&s.b), 'n'),
                    s.col_stride == 1 ? 'n' : 'x', xl__bucket(s.m),
                    xl__bucket(s.n), xl__bucket(g->k));
-    if (g->accuracy != XL_ACCURACY_FULL)
-        xl__str_add(out,
-                    g->accuracy == XL_ACCURACY_SPLIT ? " split" : " fast");
+    xl__str_add(out, xl__accuracy_class(g->accuracy));
     for (unsigned i = 0; i < 2; i++) {
         const struct xl__gemm_scales *x = &c->scales[s.is_swapped ? 1 - i : i];
         if (is_scaled(x))

@@ -45,6 +45,26 @@ xl_status xl__check_scalar(const char *name, double value, xl_dtype type,
                          name, value);
 }
 
+xl_status xl__check_accuracy(const char *op, xl_accuracy accuracy,
+                             struct xl__error *e)
+{
+    if ((unsigned)accuracy < XL_N_ACCURACIES)
+        return XL_OK;
+    return xl__error_set(e, XL_BAD_ARGUMENT,
+                         "invalid value %d for %s's accuracy: must be "
+                         "XL_ACCURACY_FULL, _SPLIT or _FAST",
+                         (int)accuracy, op);
+}
+
+const char *xl__accuracy_class(size_t accuracy)
+{
+    static const char *const classes[XL_N_ACCURACIES] = {
+        [XL_ACCURACY_FULL] = "",
+        [XL_ACCURACY_SPLIT] = " split",
+        [XL_ACCURACY_FAST] = " fast"};
+    return classes[accuracy];
+}
+
 unsigned xl__align_of(size_t bits)
 {
     enum { MOST_ALIGN = 64 };

@@ -16,6 +16,11 @@ xl_status xl__operand_add_mat(xl_queue *q, const char *name, const xl_mat *mat,
  * value, and it is finite. */
 xl_status xl__check_scalar(const char *name, double value, xl_dtype type,
                            struct xl__error *e);
+/* XL_BAD_ARGUMENT unless there is such an accuracy; op: for the message. */
+xl_status xl__check_accuracy(const char *op, xl_accuracy accuracy,
+                             struct xl__error *e);
+/* How a shape class names it: "" of the full one. */
+const char *xl__accuracy_class(size_t accuracy);
 
 /* Address of the memory of operand i, as far as it decides alignments; 0
  * without a queue or memory. */

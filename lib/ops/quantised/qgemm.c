@@ -132,11 +132,6 @@ static bool has_scales_of_rows(const xl_qshape *s)
 
 static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
 {
-    if ((unsigned)g->accuracy >= XL_N_ACCURACIES)
-        return xl__error_set(
-            e, XL_BAD_ARGUMENT,
-            "invalid value %d for qgemm's accuracy: must be an xl_accuracy",
-            (int)g->accuracy);
     if ((unsigned)g->activations >= XL_N_ACTIVATIONS)
         return xl__error_set(e, XL_BAD_ARGUMENT,
                              "invalid value %d for qgemm's activations: must "
@@ -266,6 +261,7 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     xl_mem mem[OPERANDS] = {g->a.mem, g->c.mem};
     q->memory.n = 0;
     TRY(check_shape(g, &q->error));
+    TRY(xl__check_accuracy("qgemm", g->accuracy, &q->error));
     TRY(check_types(g, &q->error));
     TRY(check_norm(g, &q->error));
     TRY(xl__operand_add_mat(q, "A", &g->a, g->m, g->w.shape.cols, &r));
