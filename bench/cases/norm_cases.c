@@ -33,6 +33,10 @@ const struct norm_case norm_cases[] = {
     CASE("65537 rms f16", V, 3, 65537, RMS, XL_F16, .with = WITH(NORM_SCALE)),
     CASE("10^6", V, 2, 1000003, LAYER, XL_F32, .with = WITH_AFFINE),
     CASE("many long", V, 40, 20001, LAYER, XL_BF16, .with = WITH(NORM_BIAS)),
+    CASE("long side by side", VQ, 67, 16387, LAYER, XL_F32,
+         .with = WITH_AFFINE),
+    CASE("side by side f16", V, 35, 16400, LAYER, XL_F16,
+         .with = WITH_AFFINE | WITH_STREAM | NORM_IN_PLACE),
     CASE("one row", V, 1, 1009, LAYER, XL_F32, .with = 0),
     CASE("many rows", V, 100003, 5, RMS, XL_F32, .with = 0),
 

@@ -6,7 +6,8 @@
  *   MODE 4  norm_item_rows: `each` rows a group. A private copy, which stays
  *           in the core's cache, has a row's values x; while the results are
  *           written, the next row is read in their place.
- *   MODE 5  norm_item_long: a row a group, in two sweeps.
+ *   MODE 5  norm_item_long: HELD rows a group, in two sweeps, the second one
+ *           over all of them side by side.
  *   MODE 6  norm_item_sum, norm_item_norm: the two sweeps in two launches,
  *           each over chunks, for few long rows.
  *           In MODE 5 and 6 the center is the mean of the first SPAN elements
@@ -15,11 +16,12 @@
  *               columns; residual of MT, sum of ST likewise; gain of GT, bias
  *               of BT: cols. MODE 4: each. MODE 6: sums, 3 words a chunk;
  *               n_chunks of a row; chunk, its elements.
- * Launch:       1-D, local 1. Groups: MODE 4 ceil(rows / each); MODE 5 rows;
- *               MODE 6 rows n_chunks.
+ * Launch:       1-D, local 1. Groups: MODE 4 ceil(rows / each); MODE 5
+ *               ceil(rows / HELD); MODE 6 rows n_chunks.
  * Local memory: none.
  * -D:           VW 1 2 4 8 16; VA VT DT OT MT MU RMS GT BT GA ST; ROW_MAX: most
- *               columns of MODE 4, a multiple of VW; STREAM 1: results are
+ *               columns of MODE 4, a multiple of VW; HELD: rows of MODE 5
+ *               whose vectors an item holds; STREAM 1: results are
  *               stored past the caches, where rows are aligned.
  * Needs:        nothing.
  * Cost:         8 rows cols flop; one read, one write; MODE 5, 6 two reads.
@@ -30,6 +32,9 @@
 
 #ifndef MODE
 #define MODE 4
+#endif
+#ifndef HELD
+#define HELD 1
 #endif
 
 /* Sums of distances from the center. */
@@ -43,10 +48,11 @@ static inline struct stats stats_of(const struct sums *s, const float center)
 }
 
 static inline void write(const struct row r, const struct beside b,
-                         const uint j, const FV x, const struct scaling s)
+                         const uint j, const FV x, const struct scaling s,
+                         const struct columns c)
 {
     put_sum(r, b, j, x);
-    put_out(r, j, result_of(r, b, j, x - s.center, s));
+    put_out(r, j, result_of(x - s.center, s, c));
 }
 
 #if MODE == 4
@@ -92,7 +98,7 @@ void norm_item_rows(NORM_PARAMS, const ulong each)
         for (uint j = 0; j < r.n; j += VW) {
             const FV x = held[j / VW];
             held[j / VW] = get(next, j);
-            write(r, b, j, x, scale_of_row);
+            write(r, b, j, x, scale_of_row, columns_of(b, j, r.n));
         }
         r = next;
     }
@@ -132,12 +138,18 @@ static inline struct stats sum_row(const struct row r)
     return stats_of(&s, center);
 }
 
-static inline void norm_row(const struct row r, const struct beside b,
-                            const struct scaling s)
+/* The second sweep over `n` rows side by side, n a constant: the scale and bias
+ * of a column are read once for all of them. */
+static inline void norm_rows(const struct row *r, const struct beside *b,
+                             const struct scaling *s, const uint n)
 {
-    for (uint j = 0; j < r.n; j += VW) {
-        FETCH_AHEAD(r, j);
-        write(r, b, j, get(r, j), s);
+    for (uint j = 0; j < r->n; j += VW) {
+        const struct columns c = columns_of(*b, j, r->n);
+#pragma unroll
+        for (uint k = 0; k < n; k++) {
+            FETCH_AHEAD(r[k], j);
+            write(r[k], b[k], j, get(r[k], j), s[k], c);
+        }
     }
 }
 #endif
@@ -146,9 +158,24 @@ static inline void norm_row(const struct row r, const struct beside b,
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void norm_item_long(NORM_PARAMS)
 {
-    const struct row r = ROW(xl_group_id(0));
-    const struct beside b = BESIDE(r);
-    norm_row(r, b, scaling_of(sum_row(r), r.n, eps));
+    struct row r[HELD];
+    struct beside b[HELD];
+    struct scaling s[HELD];
+    const ulong first = xl_group_id(0) * HELD;
+    const uint n = (uint)min((ulong)HELD, rows - first);
+#pragma unroll
+    for (uint k = 0; k < HELD; k++) {
+        r[k] = (struct row)ROW(min(first + k, rows - 1));
+        b[k] = (struct beside)BESIDE(r[k]);
+    }
+    for (uint k = 0; k < n; k++)
+        s[k] = scaling_of(sum_row(r[k]), r[k].n, eps);
+    if (n == HELD) {
+        norm_rows(r, b, s, HELD);
+        return;
+    }
+    for (uint k = 0; k < n; k++)
+        norm_rows(r + k, b + k, s + k, 1);
 }
 #endif
 
@@ -176,6 +203,7 @@ void norm_item_norm(NORM_PARAMS, __global const float *sums,
     }
     const struct row r = CHUNK(i, g - base);
     const struct beside b = BESIDE(r);
-    norm_row(r, b, scaling_of(whole, cols, eps));
+    const struct scaling scale_of_row = scaling_of(whole, cols, eps);
+    norm_rows(&r, &b, &scale_of_row, 1);
 }
 #endif

@@ -82,7 +82,7 @@ static inline void put_held(const struct row r, const struct beside b,
         const uint i = (first + h * step) * VW;
         if (FULL || i < r.n) {
             put_sum(r, b, i, x[h]);
-            put(r, i, result_of(r, b, i, x[h] - s.center, s));
+            put(r, i, result_of(x[h] - s.center, s, columns_of(b, i, r.n)));
         }
     }
 }

@@ -38,29 +38,19 @@
 /* Beyond, a product with log2(e) is off by more than 1. There x - shift is
  * exact where its exp counts. */
 #define FAR 0x1p24f
-/* What is subtracted from x, and from its product with log2(e). */
-static inline float base_of(const float shift)
-{
-    return fabs(shift) < FAR ? 0.0f : shift;
-}
-static inline float rest_of(const float shift)
-{
-    return fabs(shift) < FAR ? XL_LOG2_E * shift : 0.0f;
-}
+#define TIMES_LOG2_E(T, x, shift)                                             \
+    (fabs(shift) < FAR                                                        \
+         ? fma(x, (T)(XL_LOG2_E), (T)(-(XL_LOG2_E * (shift))))                \
+         : ((x) - (shift)) * (T)(XL_LOG2_E))
 static inline FV exp_below(const FV x, const float shift, const float c)
 {
-    return xl_times_exp2_16(
-        fma(x - base_of(shift), (FV)(XL_LOG2_E), (FV)(-rest_of(shift))), c);
-}
-static inline float times_log2_e(const float x, const float shift)
-{
-    return fma(x - base_of(shift), XL_LOG2_E, -rest_of(shift));
+    return xl_times_exp2_16(TIMES_LOG2_E(FV, x, shift), c);
 }
 static inline float rescale(const float from, const float to)
 {
-    return from == -INFINITY
-               ? 0.0f
-               : exp2(times_log2_e(from, to) - times_log2_e(from, from));
+    return from == -INFINITY ? 0.0f
+                             : exp2(TIMES_LOG2_E(float, from, to) -
+                                    TIMES_LOG2_E(float, from, from));
 }
 #else
 static inline FV exp_below(const FV x, const float shift, const float c)

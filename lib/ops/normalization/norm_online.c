@@ -47,6 +47,8 @@ static struct xl__rows shape_of(const xl_norm *n)
                          .read_bytes = xl__norm_bytes(n, false),
                          .write_bytes = xl__norm_bytes(n, true),
                          .is_in_place = n->dst.mem.svm != NULL,
+                         .has_columns = xl__norm_has(n, XL__NORM_GAIN) ||
+                                        xl__norm_has(n, XL__NORM_BIAS),
                          .is_f32 = n->src.dtype == XL_F32};
     for (unsigned v = 0; v <= XL__NORM_SUM; v++) {
         const xl_mat *view = xl__norm_view(n, v);

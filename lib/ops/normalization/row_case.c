@@ -52,6 +52,8 @@ size_t xl__row_case_rows(const struct xl__params *params)
     if (params && params->value[XL__ROWS_MODE] == XL__ROWS_HELD)
         each = (size_t)params->value[XL__ROWS_WG] /
                (size_t)params->value[XL__ROWS_LANES];
+    if (params && params->value[XL__ROWS_MODE] == XL__ROWS_LONG)
+        each = (size_t)params->value[XL__ROWS_N_HELD];
     return xl__max_size(XL__ROWS_CASE_LEAST, each + 1) | 1;
 }
 

@@ -98,6 +98,7 @@ struct xl__rows {
     size_t src_bytes;    /* of an element of what is read */
     double flop, read_bytes, write_bytes; /* of a sweep over all rows */
     bool is_in_place;                     /* results replace operands */
+    bool has_columns; /* operands of columns, which each row reads */
     bool is_f32;                          /* src is of f32 */
     bool is_any_length; /* programs are also those of shorter rows: not FULL */
 };

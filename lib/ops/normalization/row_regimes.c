@@ -21,7 +21,8 @@ enum {
     ROWS_AT_WORK = 2,    /* of them at least: one waits, the other moves */
     LEAST_ITEM_VECTOR = 4,
     MOST_ITEM_VECTOR = 16,
-    LEAST_ROWS_PER_UNIT = 4 /* for a row to be one item's */
+    LEAST_ROWS_PER_UNIT = 4,  /* for a row to be one item's */
+    LEAST_GROUPS_PER_UNIT = 8 /* of several rows each */
 };
 
 const struct xl__tunable xl__row_tunables[] = {
@@ -109,6 +110,18 @@ static bool is_streamed(const struct choice *c)
            xl__exceeds_caches(c->l, c->r->read_bytes + c->r->write_bytes);
 }
 
+/* Rows whose vectors an item holds side by side, so that operands of columns
+ * are read once for all of them: of 16 bits fewer, since not memory but the
+ * instructions that convert them limit these (CP-40). */
+static size_t rows_side_by_side(const struct choice *c)
+{
+    const size_t groups = LEAST_GROUPS_PER_UNIT * xl__n_units(c->l);
+    const size_t each = xl__max_size(c->r->rows / groups, 1);
+    return c->r->has_columns
+               ? xl__min_size(xl__floor_power_of_two(each), c->r->src_bytes)
+               : 1;
+}
+
 static void choose_items(struct choice *c)
 {
     const size_t native = xl__size_or(c->l, XL__F_native_vector_f32, 1);
@@ -122,6 +135,7 @@ static void choose_items(struct choice *c)
               : c->r->rows < many || c->r->cols >= XL__ROWS_MOST_ELEMS
                   ? XL__ROWS_PIECES
                   : XL__ROWS_LONG;
+    c->held = c->mode == XL__ROWS_LONG ? rows_side_by_side(c) : 1;
     c->stream = is_streamed(c) ? XL__ROWS_PAST : XL__ROWS_THROUGH;
 }
 
@@ -315,7 +329,11 @@ static void plan_cached(struct job *j)
 
 static void plan_long(struct job *j)
 {
-    j->k->args(add_step(j, 0, j->r->rows), j->canonical);
+    const size_t each = j->r->has_columns ? j->held : 1;
+    struct xl__step *step = add_step(j, 0, xl__ceil_div(j->r->rows, each));
+    if (j->r->has_columns)
+        xl__define(step, "HELD", (long)each);
+    j->k->args(step, j->canonical);
 }
 
 /* Chunks that fill the registers of a group. */

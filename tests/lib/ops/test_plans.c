@@ -963,7 +963,7 @@ static void check_online(const struct xl__plan *p, size_t rows, size_t cols,
         check_rows(last, arg_from_end(last, 0), rows);
         break;
     case XL__ROWS_LONG:
-        check_rows(last, 1, rows);
+        check_rows(last, (size_t)params->value[XL__ROWS_N_HELD], rows);
         break;
     default:
         fail_msg("no such mode");
