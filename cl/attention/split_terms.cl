@@ -13,6 +13,7 @@
 #define TERMS 1
 #include "attention/lines.clh"
 #include "attention/split_terms.clh"
+#include "common/subgroup.clh"
 
 #ifndef BK
 #define BK 64
@@ -21,7 +22,7 @@ enum { WG = 256, W = 4 };
 #define CELLS (DP / W) /* vectors of a row */
 #define HELD ((BK * CELLS + WG - 1) / WG)
 
-__kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+__kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH
 void attention_terms(ATTENTION_PARAMS, __global ushort *terms)
 {
     __local uint largest[1];

@@ -8,8 +8,9 @@
  * Cost:         2 m n k flop; W is read m times, A n times.
  * Source:       the definition. */
 #include "quantised/product.clh"
+#include "common/subgroup.clh"
 
-__kernel void qgemm_ref(PRODUCT_PARAMS)
+__kernel XL_OF_WIDTH void qgemm_ref(PRODUCT_PARAMS)
 {
     const uint j = (uint)get_global_id(0), i = (uint)get_global_id(1);
     if (j >= n)

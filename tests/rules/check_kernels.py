@@ -14,7 +14,7 @@ any other   ocloc      Intel: that device, no register spilled
 
 Compiled are the option sets of kernel_options.txt, the files below cl/ that it
 does not name by themselves (portable: all), of what each `--writer` program
-(`PROGRAM write FOLDER`) generates every fourth kernel (portable: second), and
+(`PROGRAM write FOLDER`) generates a fourth of the kernels (portable: half), and
 the tile sets of the target's vendor table. For targets that resemble each other
 the parts say how many: `--sets 1/3` the second third of the files and of the
 option sets that do not name it, `none` nothing but tile sets; `--tiles 0/2`
@@ -42,6 +42,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import engine_loop
@@ -373,10 +374,12 @@ def is_for_target(path, words=()):
         "@portable" not in words and (is_amd or "@amd" not in words)
 
 
-def part(which, items):
-    """Those of a list that a part, `0/3`, has: every third, from the first."""
-    first, _, step = which.partition("/")
-    return items[int(first)::int(step)]
+def part(which, items, name=str):
+    """Those of a list that a part, `0/3`, has: about a third. A name decides,
+    so one that comes or goes leaves the others where they are."""
+    first, _, count = which.partition("/")
+    return [item for item in items if zlib.crc32(name(item).encode()) %
+            int(count) == int(first)]
 
 
 table = pathlib.Path(__file__).with_name("kernel_options.txt")
@@ -390,7 +393,7 @@ files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
 sets += [Build(f) for f in files if is_for_target(f) and f not in named]
 own = [b for b in sets if "@" + args.target in b.marks]
 builds = [] if args.sets == "none" else own + part(
-    args.sets, [b for b in sets if b not in own])
+    args.sets, [b for b in sets if b not in own], lambda b: b.name)
 if args.target in tile_sets.UNITS:
     builds += [Build(CL / tile_sets.KERNELS[s.kernel], options,
                      tiles=(s, is_plain))
@@ -413,7 +416,8 @@ with tempfile.TemporaryDirectory() as scratch:
             sys.exit(f"{writer}: {error}")
         texts = sorted(written.glob("gpu_*.cl" if is_gpu else "*.cl"))
         builds += [Build(f, is_written=True)
-                   for f in part("0/4" if is_gpu else "0/2", texts)]
+                   for f in part("0/4" if is_gpu else "0/2", texts,
+                                 lambda f: f.name)]
 
     args.stamps.mkdir(parents=True, exist_ok=True)
     libclc = short_libclc() if is_amd else args.libclc
