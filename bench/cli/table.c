@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of text. Cells are kept until it is printed, since a column is as
- * wide as its widest cell. While the table is too wide for the terminal, its
- * widest column that may be cut (table_column.least) loses one column. */
+ * wide as its widest cell. A table that is too wide for the terminal has its
+ * first column, if that may be cut (table_column.least), as lines:
+ *
+ *       variant           median
+ *     1x14x14x16:32x3x3
+ *       conv_cpu         28.7 us
+ *       conv_direct      30.1 us
+ *
+ * While it is still too wide, the widest column that may be cut loses one
+ * column. */
 #include "cli/table.h"
 
 #include <stdlib.h>
@@ -119,29 +127,34 @@ void table_sort_down(struct table *t, unsigned column)
             swap_rows(t, k, k - 1);
 }
 
-static size_t measure_columns(const struct table *t, size_t *widths)
+static size_t measure_column(const struct table *t, unsigned j)
 {
-    size_t total = INDENT;
-    for (unsigned j = 0; j < t->n_columns; j++) {
-        widths[j] = text_columns(t->columns[j].title);
-        for (size_t i = j; i < t->n_cells; i += t->n_columns)
-            widths[j] =
-                xl__max_size(widths[j], text_columns(text_of(&t->cells[i])));
-        total += widths[j];
-    }
-    return total;
+    size_t width = text_columns(t->columns[j].title);
+    for (size_t i = j; i < t->n_cells; i += t->n_columns)
+        width = xl__max_size(width, text_columns(text_of(&t->cells[i])));
+    return width;
 }
 
+struct printing {
+    FILE *to;
+    const struct table *t;
+    size_t width, widths[MAX_COLUMNS]; /* of the terminal, of columns */
+    bool colour;
+    unsigned first;   /* 1: column 0 has lines of its own */
+    size_t gap;       /* between columns */
+    size_t n_pending; /* blanks, printed only if text follows */
+};
+
 /* Reduce the widths by `excess` columns in all. */
-static void cut_columns(const struct table *t, size_t *widths, size_t excess)
+static void cut_columns(struct printing *p, size_t excess)
 {
     for (; excess > 0; excess--) {
         size_t *widest = NULL;
-        for (unsigned j = 0; j < t->n_columns; j++) {
-            bool can_cut =
-                t->columns[j].least && widths[j] > t->columns[j].least;
-            if (can_cut && (!widest || widths[j] > *widest))
-                widest = &widths[j];
+        for (unsigned j = p->first; j < p->t->n_columns; j++) {
+            const size_t least = p->t->columns[j].least;
+            bool can_cut = least && p->widths[j] > least;
+            if (can_cut && (!widest || p->widths[j] > *widest))
+                widest = &p->widths[j];
         }
         if (!widest)
             return;
@@ -149,14 +162,21 @@ static void cut_columns(const struct table *t, size_t *widths, size_t excess)
     }
 }
 
-struct printing {
-    FILE *to;
-    const struct table *t;
-    const size_t *widths;
-    bool colour;
-    size_t gap;  /* between columns */
-    size_t n_pending; /* blanks, printed only if text follows */
-};
+static void fit_columns(struct printing *p)
+{
+    const size_t n_gaps = p->t->n_columns - 1;
+    size_t total = INDENT;
+    for (unsigned j = 0; j < p->t->n_columns; j++) {
+        p->widths[j] = measure_column(p->t, j);
+        total += p->widths[j];
+    }
+    p->first =
+        total + n_gaps * NARROW_GAP > p->width && p->t->columns[0].least;
+    total -= p->first ? p->widths[0] : 0;
+    p->gap = total + n_gaps * GAP > p->width ? NARROW_GAP : GAP;
+    total += n_gaps * p->gap;
+    cut_columns(p, total > p->width ? total - p->width : 0);
+}
 
 static void print_cell(struct printing *p, unsigned j, const char *text,
                        enum table_colour colour)
@@ -182,6 +202,18 @@ static void print_cell(struct printing *p, unsigned j, const char *text,
     xl__str_clear(&cut);
 }
 
+/* The line above row `i`, unless the row before has the same. */
+static void print_heading(struct printing *p, size_t i)
+{
+    const char *text = table_text(p->t, i, 0);
+    struct xl__str cut = {0};
+    text_cut(&cut, text, p->width - INDENT);
+    if (i == 0 || strcmp(text, table_text(p->t, i - 1, 0)) != 0)
+        fprintf(p->to, "%*s%s\n", INDENT, "", xl__str_text(&cut));
+    p->n_pending = INDENT;
+    xl__str_clear(&cut);
+}
+
 static bool has_titles(const struct table *t)
 {
     for (unsigned j = 0; j < t->n_columns; j++)
@@ -192,19 +224,20 @@ static bool has_titles(const struct table *t)
 
 void table_print(FILE *to, const struct table *t, unsigned width, bool colour)
 {
-    size_t widths[MAX_COLUMNS] = {0};
+    struct printing p = {.to = to, .t = t, .width = width, .colour = colour};
     if (!t)
         return;
-    size_t n_gaps = t->n_columns - 1, total = measure_columns(t, widths);
-    size_t gap = total + n_gaps * GAP > width ? NARROW_GAP : GAP;
-    total += n_gaps * gap;
-    cut_columns(t, widths, total > width ? total - width : 0);
-    struct printing p = {to, t, widths, colour, gap, 0};
-    for (unsigned j = 0; j < t->n_columns && has_titles(t); j++)
+    fit_columns(&p);
+    p.n_pending = p.first * INDENT;
+    for (unsigned j = p.first; j < t->n_columns && has_titles(t); j++)
         print_cell(&p, j, t->columns[j].title, TABLE_PLAIN);
-    for (size_t i = 0; i < t->n_cells; i++)
-        print_cell(&p, (unsigned)(i % t->n_columns), text_of(&t->cells[i]),
-                   t->cells[i].colour);
+    for (size_t i = 0; i < t->n_cells; i++) {
+        const unsigned j = (unsigned)(i % t->n_columns);
+        if (j < p.first)
+            print_heading(&p, i / t->n_columns);
+        else
+            print_cell(&p, j, text_of(&t->cells[i]), t->cells[i].colour);
+    }
     if (t->n_cells % t->n_columns != 0)
         fputc('\n', to);
 }

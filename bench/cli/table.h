@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of text. Cells are added row by row; the table is printed as wide as
- * its contents, but not wider than the terminal. */
+ * its contents, but not wider than the terminal: there texts are cut. Those of
+ * the first column, which say what a row is, become lines of their own. */
 #ifndef CLBENCH_TABLE_H
 #define CLBENCH_TABLE_H
 
@@ -12,7 +13,9 @@ struct table_column {
     const char *title;
     bool right;       /* aligned to the right: numbers */
     unsigned least;   /* 0: never cut; else cut to at least this many columns
-                         when the table is too wide, widest column first */
+                         when the table is too wide, widest column first. Of
+                         the first column, which then is a line above the rows
+                         that have its text, only whether it is 0 counts */
 };
 
 enum table_colour { TABLE_PLAIN, TABLE_GREEN, TABLE_YELLOW, TABLE_RED };

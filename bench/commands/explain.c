@@ -222,8 +222,7 @@ static void add_shape(const struct session *s, const struct bench_op *op,
     }
     xl_row_init(&row, op->name, "");
     op->describe(c, &row);
-    for (unsigned k = 0; k < row.n_shape; k++)
-        xl__str_printf(out, "%s%.0f", k ? "x" : "", row.shape[k].value);
+    result_add_shape(out, &row);
 }
 
 int explain_run(struct session *s, const struct bench_op *op)

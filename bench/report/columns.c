@@ -396,7 +396,7 @@ static const struct report_column limiter_columns[] = {
 /* How much of the tiles (area) and of the last wave (fill) is used, the
  * alignment of rows, and the rate that remains to be explained. */
 static const struct report_column sweep_columns[] = {
-    CASE("size", 8),
+    CASE("size", 0),
     METHOD(4),
     MEDIAN,
     VALUE,

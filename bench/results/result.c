@@ -313,11 +313,13 @@ static const xl_param *find_batch(const xl_row *row)
     return last && strcmp(last->name, "batch") == 0 ? last : NULL;
 }
 
-/* Sizes of matrices are joined by x; others keep their names. */
+/* Sizes that commands read without their names; others keep these. */
 static bool is_plain_shape(const xl_row *row, unsigned n)
 {
-    static const char *const dims[] = {"m",  "n",  "k",  "rows", "cols", "d0",
-                                       "d1", "d2", "d3", "d4",   "d5",   NULL};
+    static const char *const dims[] = {
+        "m",  "n",  "k",  "rows",  "cols",  "d0", "d1", "d2",
+        "d3", "d4", "d5", "h",     "w",     "c",  "r",  "s",
+        "q",  "kv", "d",  "batch", "heads", NULL};
     for (unsigned i = 0; i < n; i++)
         if (!is_one_of(row->shape[i].name, dims))
             return false;
@@ -332,10 +334,11 @@ static bool is_cube(const xl_row *row, unsigned n)
            row->shape[1].value == row->shape[2].value;
 }
 
-/* "1000x1023x517", "4096^3", or names and values. */
+/* "1000x1023x517", "4096^3", "32x56x56x64:64x3x3", or names and values. */
 static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
 {
     const bool is_plain = is_plain_shape(row, n);
+    const char *before = "";
     char number[UNITS_CAP];
     if (is_cube(row, n)) {
         units_number(number, sizeof number, row->shape[0].value);
@@ -343,19 +346,23 @@ static void add_sizes(struct xl__str *out, const xl_row *row, unsigned n)
         return;
     }
     for (unsigned i = 0; i < n; i++) {
+        const xl_param *size = &row->shape[i];
         if (!is_plain) {
-            add_separator(out, " ");
-            add_param(out, &row->shape[i]);
+            xl__str_add(out, before);
+            add_param(out, size);
+            before = " ";
             continue;
         }
-        units_number(number, sizeof number, row->shape[i].value);
-        add_separator(out, "x");
-        xl__str_add(out, number);
+        if (i > 0 && strcmp(size->name, "kv") == 0 &&
+            size->value == size[-1].value)
+            continue; /* as many keys as queries */
+        units_number(number, sizeof number, size->value);
+        xl__str_printf(out, "%s%s", before, number);
+        before = strcmp(size->name, "c") == 0 ? ":" : "x";
     }
 }
 
-/* "32^3 x10000" */
-static void add_shape(struct xl__str *out, const xl_row *row)
+void result_add_shape(struct xl__str *out, const xl_row *row)
 {
     const xl_param *batch = find_batch(row);
     char number[UNITS_CAP];
@@ -375,7 +382,7 @@ void result_table_label(const struct result_table *rows, size_t i,
         add_param(out, name);
         return;
     }
-    add_shape(out, row);
+    result_add_shape(out, row);
     if (!is_common_dtype(rows) && row->dtype < XL_N_DTYPES) {
         add_separator(out, " ");
         xl__str_add(out, xl_dtype_name(row->dtype));

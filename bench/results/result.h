@@ -51,6 +51,10 @@ void result_table_common(const struct result_table *rows, struct xl__str *out);
 void result_table_label(const struct result_table *rows, size_t i,
                         struct xl__str *out);
 
+/* Append a row's sizes, as commands read them where they do: "4096^3",
+ * "1x14x14x16:32x3x3", "32^3 x10000", "N=1024 TILE=8". */
+void result_add_shape(struct xl__str *out, const xl_row *row);
+
 /* Append the sizes and settings of row `i` that are not the same in all rows:
  * "N=512 TILE=8", or their values only, "512 8". */
 void result_table_axes(const struct result_table *rows, size_t i,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/os/clock.h"
 #include "base/str.h"
+#include "results/result.h"
 #include "timing/roofs/peaks.h"
 #include "timing/run_cases.h"
 #include "timing/result_check.h"
@@ -34,22 +35,19 @@ static bool is_too_long(const struct attempt *t, double run_ns)
     if (!exceeds_row && !exceeds_run)
         return false;
     s->is_cut |= exceeds_run;
-    char shape[96];
-    size_t at = 0;
+    struct xl__str shape = {0};
     for (unsigned i = 0; i < t->row.n_params; i++)
         if (strcmp(t->row.params[i].name, "case") == 0)
-            at += (size_t)snprintf(shape, sizeof shape, "'%s' ",
-                                   t->row.params[i].text);
-    for (unsigned i = 0; i < t->row.n_shape && at < sizeof shape; i++)
-        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%.0f",
-                               i ? "x" : "", t->row.shape[i].value);
+            xl__str_printf(&shape, "'%s' ", t->row.params[i].text);
+    result_add_shape(&shape, &t->row);
     progress_hide(s);
     if (!s->set.quiet && s->pass == 0 && !session_ended(s))
         fprintf(stderr, "clbench: %s %s %s %s skipped: about %.0f s; %s\n",
-                t->row.op, shape, xl_dtype_name(t->row.dtype), t->row.variant,
-                need_s,
+                t->row.op, xl__str_text(&shape), xl_dtype_name(t->row.dtype),
+                t->row.variant, need_s,
                 exceeds_run ? "over --max-time"
                             : "--full, or its SHAPE, runs it");
+    xl__str_clear(&shape);
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cases/shape_file.h"
 #include "cli/progress.h"
+#include "results/result.h"
 #include "timing/trace.h"
 #include "timing/attempt.h"
 #include "timing/roofs/peaks.h"
@@ -92,9 +93,8 @@ static void trace_attempt(struct attempt *t)
     struct xl__str name = {0};
     if (!t->b->s->trace || t->b->s->pass > 0)
         return;
-    xl__str_add(&name, t->row.variant);
-    for (unsigned i = 0; i < t->row.n_shape; i++)
-        xl__str_printf(&name, "%s%.0f", i ? "x" : " ", t->row.shape[i].value);
+    xl__str_printf(&name, "%s ", t->row.variant);
+    result_add_shape(&name, &t->row);
     (void)trace_runs(t->b->s->trace, t->q, xl__str_text(&name),
                      attempt_enqueue, t);
     xl__str_clear(&name);
@@ -264,14 +264,13 @@ static void run_on_device(struct bench *b, unsigned i_dev, const void *c,
 static void show_progress(struct bench *b, const void *c)
 {
     xl_row row;
-    char what[64];
+    struct xl__str what = {0};
     xl_row_init(&row, b->op->name, "");
     b->op->describe(c, &row);
-    int at = snprintf(what, sizeof what, "%s", b->op->name);
-    for (unsigned i = 0; i < row.n_shape && at < (int)sizeof what; i++)
-        at += snprintf(what + at, sizeof what - (size_t)at, "%s%.0f",
-                       i ? "x" : " ", row.shape[i].value);
-    progress_step(b->s, what);
+    xl__str_printf(&what, "%s ", b->op->name);
+    result_add_shape(&what, &row);
+    progress_step(b->s, xl__str_text(&what));
+    xl__str_clear(&what);
 }
 
 static bool fits_none(const struct bench *b, const void *c)
