@@ -99,6 +99,15 @@ __kernel void matrix(__global number *restrict out, const uint iterations)
 #else
 #define SUM "+f"
 #endif
+/* By what A changes each step: 0, which the assembler does not know where it
+ * would else compute equal products once (NV-70). */
+#if TI == 8
+#define CHANGE (iterations >> 31)
+#define UNROLL_STEPS _Pragma("unroll 1")
+#else
+#define CHANGE 0
+#define UNROLL_STEPS _Pragma("unroll")
+#endif
 
 #define MULTIPLY(d, a, b)                                                     \
     __asm volatile("mma.sync.aligned." TYPES " {%0, %1, %2, %3}, "            \
@@ -123,8 +132,11 @@ void matrix(__global number *restrict out, const uint iterations)
         #pragma unroll
         for (uint c = 0; c < TILES_A * TILES_B; c++)
             d[c][0] = d[c][1] = d[c][2] = d[c][3] = 0;
-        #pragma unroll
+        UNROLL_STEPS
         for (uint s = 0; s < STEPS; s++) {
+            #pragma unroll
+            for (uint i = 0; i < TILES_A; i++)
+                a[i][0] += CHANGE;
             #pragma unroll
             for (uint c = 0; c < TILES_A * TILES_B; c++)
                 MULTIPLY(d[c], a[c / TILES_B], b[c % TILES_B]);
