@@ -159,7 +159,8 @@ refused 2 --fail-on "'faster:5%'" slower : compare "$folder/a.json" \
 # A kernel that is wrong on purpose: the self-check must reject it.
 cp -r "$source_dir/cl" "$folder/cl"
 header=$folder/cl/gemm/gemm.clh
-sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/' "$header" >"$folder/gemm.clh"
+sed 's/ fma(x, y, sum)/ fma(x + x, y, sum)/; s/((x) \* (y) + (sum))/(2 * (x) * (y) + (sum))/' \
+    "$header" >"$folder/gemm.clh"
 mv "$folder/gemm.clh" "$header"
 expect 1 "wrong kernels" env XL_CL_DIR="$folder/cl" XL_CACHE_DIR=off \
     "$clbench" gemm 20x30x40 --quick --variant gemm_ref --max-time 5000
