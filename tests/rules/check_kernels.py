@@ -19,9 +19,10 @@ the tile sets of the target's vendor table. For targets that resemble each other
 the parts say how many: `--sets 1/3` the second third of the files and of the
 option sets that do not name it, `none` nothing but tile sets; `--tiles 0/2`
 half of the tile sets. Of tile sets the compiler's figures are compared with
-the table's, and printed with the occupancy that follows. A build that succeeds
-leaves a file in `--stamps`, of a tile set with its figures, else empty. Its
-name is the hash of everything that the result depends on:
+the table's, and printed with the occupancy that follows; of kernels on Intel's
+engine the inner loop is printed. A build that succeeds leaves a file in
+`--stamps`, of these with their figures, else empty. Its name is the hash of
+everything that the result depends on:
 
     this script, the tools' files, the options,
     the text of the kernel and of all files that it includes, less comments
@@ -48,6 +49,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import engine_loop
 import short_builtins
 import engine_tiles
+import intel_loop
 import tile_sets
 
 CL = pathlib.Path(__file__).resolve().parents[2] / "cl"
@@ -93,6 +95,8 @@ N_AT_ONCE = 8 if is_intel else 24  # builds of a process: some seconds
 
 tools = [f for f in (args.compiler, args.libclc, args.assembler) if f]
 missing = [str(f) for f in tools if not f.is_file()]
+if is_intel and args.required and not intel_loop.LIBRARY:
+    missing.append("libiga64")
 if missing:
     print("not found:" if args.required else "SKIPPED: not found:", *missing)
     sys.exit(args.required)
@@ -126,7 +130,7 @@ base = pathlib.Path(__file__).read_text(encoding="utf-8") + str(
     [args.target] + [describe_tool(f) for f in tools])
 tile_base = "".join(
     pathlib.Path(m.__file__).read_text(encoding="utf-8")
-    for m in (tile_sets, engine_tiles, engine_loop))
+    for m in (tile_sets, engine_tiles, engine_loop, intel_loop))
 
 
 class Build:
@@ -140,6 +144,8 @@ class Build:
         self.marks = [w for w in words if w.startswith("@")]
         self.items = "".join(w[1:] for w in words if w[1:].isdigit())
         self.is_written = is_written
+        # Its inner loop is counted.
+        self.has_engine = "-DXL_DPAS_INTEL=1" in words
         # A row of tile_sets, and is it the plain build?; or of engine_tiles,
         # and which of its builds
         self.tiles = tiles
@@ -151,7 +157,8 @@ class Build:
         text = without_comments(read_closure(self.path, set()))
         key = base + str([self.options, self.extensions, self.items,
                           self.is_written, self.tiles]) + text
-        key += tile_base if self.tiles else ""
+        if self.tiles or self.has_engine:
+            key += tile_base + str(self.marks)
         return args.stamps / hashlib.sha256(key.encode()).hexdigest()
 
     def compile(self):
@@ -229,7 +236,7 @@ def intel(build, folder):
     return ["-file", build.path, "-device", args.target, "-out_dir", folder,
             "-options", " ".join(flags + words), "-internal_options",
             " ".join(["-cl-intel-allow-zebin"] +
-                     ENGINE * ("-DXL_DPAS_INTEL=1" in words))]
+                     ENGINE * build.has_engine)]
 
 
 def judge_intel(build, folder):
@@ -241,6 +248,11 @@ def judge_intel(build, folder):
     if figures["spilled"] and build.options and not build.is_written and \
             not MAY_SPILL.search(text_of(build)):
         return f"{figures['spilled']} bytes are spilled"
+    if build.has_engine and intel_loop.LIBRARY:
+        loop = intel_loop.count(args.target, binary)
+        build.figures = intel_loop.describe(loop) * bool(loop["engine"])
+        if "@fill" in build.marks and loop["fill"] < intel_loop.LEAST_FILL:
+            return f"the engine does not fill the inner loop: {build.figures}"
     return ""
 
 
@@ -439,6 +451,11 @@ for module in tile_sets, engine_tiles:
             is_engine_tile(b.tiles[0]) == (module is engine_tiles)]
     if made:
         print(module.table(args.target, made))
+for build in builds:
+    if build.has_engine and build.stamp().exists():
+        loop = build.stamp().read_text(encoding="utf-8")
+        if loop:
+            print(f"{build.name}\n    {loop}")
 for build in sorted(due, key=lambda b: -b.wall_s)[:3]:
     print(f"{build.wall_s:.1f} s: {build.name}")
 print(f"{len(builds)} for {args.target}: {len(due)} compiled, "

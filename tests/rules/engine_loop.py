@@ -70,7 +70,7 @@ def read_blocks(text):
 
 
 def is_engine(instruction):
-    return instruction.startswith(("v_mfma_", "v_wmma_"))
+    return instruction.startswith(("v_mfma_", "v_wmma_", "dpas"))
 
 
 def worth(code):

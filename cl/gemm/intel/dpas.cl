@@ -35,8 +35,9 @@
  * Launch        1-D; local DPAS_LANES SM SN; global that times the tiles of all
  *               products
  * Local memory  none (XL_DPAS_EMULATED: 256 bytes a sub-group)
- * -D            RM, RN 1, 2 or 4; SM SN; TM, TN: as above; TK a multiple of DPAS_K, to
- *               which k was padded; GR: gemm/tile_order.clh; WINDOWS: 0 (the
+ * -D            RM at most 6, RN at most 4; SM SN; TM, TN: as above; TK a
+ *               multiple of DPAS_K, to which k was padded; GR:
+ *               gemm/tile_order.clh; WINDOWS: 0 (the
  *               default): none; then TK divides the channels of a pixel and is
  *               DPAS_K or twice that; 3: TK is a multiple of 2 DPAS_LANES, RN
  *               DPAS_N divides the words of a pixel; TA, TC, TY, BATCH, EPILOGUE: gemm/gemm.clh; DPAS_LANES, XL_DPAS_...:
@@ -118,8 +119,9 @@ DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
     rows.images = a + (off_a + GEMM_AT_A(p.z)) * ELEM_BYTES(TA);              \
     locate_rows(&rows, &images, (uint)p.m0 + sm * RM * DPAS_M + team.lane,    \
                 (uint)m)
-#define NEXT_A() next_elements(&rows, &images)
-#define LOAD_A(i, to)                                                         \
+#define LOCATE_A() next_elements(&rows, &images)
+#define NEXT_A()
+#define LOAD_A(i, to)                                                          \
     dpas_gather_a(&team, rows.images, rows.from[(i) * DPAS_M / DPAS_LANES],   \
                   rows.mask[(i) * DPAS_M / DPAS_LANES],                       \
                   (i) * DPAS_M % DPAS_LANES, to)
@@ -127,16 +129,18 @@ DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
 #define A_PARAMS                                                              \
     __global const uchar *restrict a, const uint off_a, const uint apart_a
 #define BEGIN_A()                                                             \
-    const uint line_a = n_steps * DPAS_A_BYTES;                               \
-    uint ga = DPAS_UNIFORM(off_a + p.z * apart_a +                            \
-                           ((uint)p.m0 / DPAS_M + sm * RM) * line_a) -                 \
-              DPAS_STEPS * DPAS_A_BYTES
-#define NEXT_A() ga += DPAS_STEPS * DPAS_A_BYTES
+    DPAS_CURSOR ga =                                                          \
+        DPAS_BEGIN(a, off_a + p.z * apart_a +                                 \
+                          ((uint)p.m0 / DPAS_M + sm * RM) * n_steps *         \
+                              DPAS_A_BYTES);                                  \
+    const uint end_a = (uint)(size_t)ga + n_steps * RM * DPAS_A_BYTES
+#define LOCATE_A()
 #define LOAD_A(i, to)                                                         \
     DPAS_UNROLL                                                               \
     for (uint l = 0; l < DPAS_STEPS; l++)                                     \
-        (to)[l] =                                                             \
-            dpas_load_a(&team, a + (ga + (i) * line_a + l * DPAS_A_BYTES))
+        (to)[l] = dpas_load_a(                                                \
+            &team, DPAS_AT(a, ga, (l * RM + (i)) * DPAS_A_BYTES))
+#define NEXT_A() ga += DPAS_STEPS * RM * DPAS_A_BYTES
 #endif
 
 /* Columns of a sub-group are of one pixel of the windows. */
@@ -149,6 +153,7 @@ DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
     const struct tap tap = locate_tap(                                        \
         &images, ((uint)p.n0 + sn * RN * DPAS_N) * 4 / CHUNK);                \
     const struct pixel pixel = pixel_of(&images, &tap)
+#define NEXT_B()
 #define LOAD_B(s, to)                                                         \
     do {                                                                      \
         const struct window at = locate_window(                               \
@@ -163,57 +168,61 @@ DPAS_INLINED void next_elements(struct rows *x, const struct windows *v)
 #define B_PARAMS                                                              \
     __global const uchar *restrict b, const uint off_b, const uint apart_b
 #define BEGIN_B()                                                             \
-    const uint line_b = n_steps * DPAS_B_BYTES;                               \
-    uint gb = DPAS_UNIFORM(off_b + p.z * apart_b +                            \
-                           ((uint)p.n0 / DPAS_N + sn * RN) * line_b)
+    DPAS_CURSOR gb =                                                          \
+        DPAS_BEGIN(b, off_b + p.z * apart_b +                                 \
+                          ((uint)p.n0 / DPAS_N + sn * RN) * n_steps *         \
+                              DPAS_B_BYTES)
 #define LOAD_B(s, to)                                                         \
     DPAS_UNROLL                                                               \
     for (uint l = 0; l < DPAS_STEPS; l++) {                                   \
         DPAS_UNROLL                                                           \
         for (uint j = 0; j < RN; j++)                                         \
-            (to)[l][j] = dpas_load_b(&team, b + (gb + j * line_b));           \
-        gb += DPAS_B_BYTES;                                                   \
+            (to)[l][j] = dpas_load_b(                                         \
+                &team, DPAS_AT(b, gb, (l * RN + j) * DPAS_B_BYTES));          \
     }
+#define NEXT_B() gb += DPAS_STEPS * RN * DPAS_B_BYTES
+#endif
+
+/* Where both operands are packed, the place in A serves as the counter. */
+#if WINDOWS
+#define EACH_STEP for (uint s = 0; s < n_steps; s += DPAS_STEPS)
+#else
+#define EACH_STEP while ((uint)(size_t)ga != end_a)
 #endif
 
 /* A tile of sums, row by row, so that one address is alive at a time. Written
- * out up to 4 x 4 of them: what a compiler does not unroll, since it is long,
- * leaves the sums in memory. */
+ * out: what a compiler does not unroll, since it is long, leaves the sums in
+ * memory. */
 #define STORE_ROW(i, j, e)                                                    \
     if (row0 + i * DPAS_M + e < p.rest_m)                                     \
         GEMM_STORE(1, , c, to, GEMM_Y(1, sum[i][j].s##e, c, to), p.z,         \
                    p.m0 + row0 + i * DPAS_M + e, p.n0 + col);                 \
     to += rs_c;
 #define STORE_TILE(i, j)                                                      \
-    STORE_ROW(i, j, 0)                                                        \
-    STORE_ROW(i, j, 1)                                                        \
-    STORE_ROW(i, j, 2)                                                        \
-    STORE_ROW(i, j, 3)                                                        \
-    STORE_ROW(i, j, 4)                                                        \
-    STORE_ROW(i, j, 5)                                                        \
-    STORE_ROW(i, j, 6)                                                        \
-    STORE_ROW(i, j, 7)
-#if RM == 1
-#define STORE_TILES(j) STORE_TILE(0, j)
-#elif RM == 2
-#define STORE_TILES(j) STORE_TILE(0, j) STORE_TILE(1, j)
-#else
-#define STORE_TILES(j)                                                        \
-    STORE_TILE(0, j) STORE_TILE(1, j) STORE_TILE(2, j) STORE_TILE(3, j)
-#endif
+    if (i < RM) {                                                             \
+        STORE_ROW(i, j, 0)                                                    \
+        STORE_ROW(i, j, 1)                                                    \
+        STORE_ROW(i, j, 2)                                                    \
+        STORE_ROW(i, j, 3)                                                    \
+        STORE_ROW(i, j, 4)                                                    \
+        STORE_ROW(i, j, 5)                                                    \
+        STORE_ROW(i, j, 6)                                                    \
+        STORE_ROW(i, j, 7)                                                    \
+    }
 #define STORE_COLUMN(j)                                                       \
-    do {                                                                      \
+    if (j < RN) {                                                             \
         const uint col = (sn * RN + j) * DPAS_N + team.lane;                  \
         const uint row0 = sm * RM * DPAS_M;                                   \
         ulong to = off_c + GEMM_AT_C(p.z) + (p.m0 + row0) * rs_c +            \
                    (p.n0 + col) * cs_c;                                       \
         if (col < p.rest_n) {                                                 \
-            STORE_TILES(j)                                                    \
+            STORE_TILE(0, j) STORE_TILE(1, j) STORE_TILE(2, j)                \
+            STORE_TILE(3, j) STORE_TILE(4, j) STORE_TILE(5, j)                \
         }                                                                     \
-    } while (0)
+    }
 
-/* Tiles of A below each other, and of B side by side, are `line` words
- * apart. */
+/* The RM tiles of A of a sub-group at a step along k are beside each other, then
+ * those of the next step; so the RN of B. */
 __kernel DPAS_ATTRIBUTE __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void gemm_dpas(A_PARAMS, B_PARAMS, TILE_PARAMS)
 {
@@ -230,11 +239,11 @@ void gemm_dpas(A_PARAMS, B_PARAMS, TILE_PARAMS)
         for (uint j = 0; j < RN; j++)
             sum[i][j] = 0;
     }
-    for (uint s = 0; s < n_steps; s += DPAS_STEPS) {
+    EACH_STEP {
         dpas_a fa[DPAS_STEPS];
         dpas_b fb[DPAS_STEPS][RN];
         LOAD_B(s, fb);
-        NEXT_A();
+        LOCATE_A();
         DPAS_UNROLL
         for (uint i = 0; i < RM; i++) {
             LOAD_A(i, fa);
@@ -245,14 +254,12 @@ void gemm_dpas(A_PARAMS, B_PARAMS, TILE_PARAMS)
                     dpas(&team, &sum[i][j], fa[l], fb[l][j]);
             }
         }
+        NEXT_A();
+        NEXT_B();
     }
 
-    STORE_COLUMN(0);
-#if RN > 1
-    STORE_COLUMN(1);
-#endif
-#if RN > 2
-    STORE_COLUMN(2);
-    STORE_COLUMN(3);
-#endif
+    STORE_COLUMN(0)
+    STORE_COLUMN(1)
+    STORE_COLUMN(2)
+    STORE_COLUMN(3)
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      an operand of GEMM in tiles of the systolic matrix
- *               instruction, one after the other along k, then along x (m of
- *               A, n of B), filled up with zeros:
+ *               instruction, LINES beside each other along x (m of A, n of B),
+ *               then those of the next step along k, then of the next LINES,
+ *               filled up with zeros:
  *
  *               SIDE 0, A    word DPAS_WORDS i + w: row i of the tile
  *               SIDE 1, B    word DPAS_N w + i: column i
@@ -15,13 +16,17 @@
  *               to_step on; lines of `line` words, a tile along x each
  * Launch        3-D: a word each, `line` along x; tiles along x; products
  * Local memory  none
- * -D            SIDE; PAIRS: 0 (the default), 1; DPAS_LANES, DPAS_T: common/intel/dpas.clh; UNIT: `from`
- *               is contiguous along k (0), or may not be (1)
+ * -D            SIDE; LINES (1, the default) divides the tiles along x;
+ *               PAIRS: 0 (the default), 1; DPAS_LANES, DPAS_T:
+ *               common/intel/dpas.clh
  * Needs         OpenCL C 1.2
  * Cost          no flop; the operand is read and written once
  * Source        the definition */
 #ifndef SIDE
 #define SIDE 0
+#endif
+#ifndef LINES
+#define LINES 1
 #endif
 #ifndef PAIRS
 #define PAIRS 0
@@ -82,5 +87,7 @@ __kernel void gemm_dpas_pack(__global const elem *restrict from,
                 word |= (uint)from[j * apart] << (j * (32 / DPAS_PACK));
         }
     }
-    to[first + z * to_step + tile * line + at] = word;
+    const uint beside = (uint)(tile % LINES);
+    to[first + z * to_step + (tile - beside) * line +
+       (at / TILE_WORDS * LINES + beside) * TILE_WORDS + t] = word;
 }

@@ -38,10 +38,10 @@ enum {
 };
 
 const struct xl__tunable xl__gemm_dpas_tunables[] = {
-    {"TM", "rows of a work-group's tile", {8, 16, 32, 64, 128, 0}},
+    {"TM", "rows of a work-group's tile", {8, 16, 32, 64, 96, 128, 192, 0}},
     {"TN", "columns of it", {8, 16, 32, 64, 128, 256, 0}},
     {"TK", "depth to which operands are packed", {16, 32, 0}},
-    {"RM", "rows of a sub-group, in instructions", {1, 2, 4, 0}},
+    {"RM", "rows of a sub-group, in instructions", {1, 2, 4, 6, 0}},
     {"RN", "columns of it, in instructions", {1, 2, 4, 0}},
     {"GRF",
      "registers of a sub-group: 1 the driver's choice; 2: all that it can "
@@ -55,6 +55,8 @@ const struct xl__tunable xl__gemm_dpas_tunables[] = {
 static const struct {
     unsigned char sm, sn, rm, rn, registers;
 } dpas_sets[] = {
+    {4, 4, 6, 4, XL__DPAS_ALL_REGISTERS},
+    {2, 4, 6, 4, XL__DPAS_ALL_REGISTERS},
     {4, 4, 4, 4, XL__DPAS_ALL_REGISTERS},
     {2, 4, 4, 4, XL__DPAS_ALL_REGISTERS},
     {2, 2, 4, 4, XL__DPAS_ALL_REGISTERS},
@@ -240,6 +242,7 @@ static void add_pack(const struct dpas_plan *j,
     xl__dpas_define(s, j->op);
     xl__define(s, "DPAS_T", (long)j->c->g.a.dtype);
     xl__define(s, "SIDE", (long)side);
+    xl__define(s, "LINES", (long)(side ? j->set.rn : j->set.rm));
     xl__step_set_3d(s, PACK_ITEMS, to->line_bytes / WORD, to->lines,
                     to->step ? count : 1);
     s->slice_dim = 1;
@@ -379,10 +382,14 @@ static void model(const struct dpas_plan *j, struct xl__cost *w)
 /* -- the plan ------------------------------------------------------------- */
 
 /* Whether a slice of windows is of one pixel; across, whether the columns of a
- * sub-group are, and each of its items locates a window. */
+ * sub-group are, and each of its items locates a window. Its registers hold 16
+ * tiles of sums and what locates windows. */
 static bool fits_windows(const struct dpas_plan *j)
 {
+    enum { MOST = 16 };
     const struct xl__windows *w = j->c->windows;
+    if (w && j->set.rm * j->set.rn > MOST)
+        return false;
     if (w && w->across)
         return pixel_bytes(w) % (WORD * j->set.rn * j->op->n) == 0 &&
                j->set.tk % (PAIR * j->op->lanes) == 0;

@@ -51,25 +51,35 @@ static unsigned char byte_of(const unsigned char *lines, size_t extent,
 /* cl_intel_subgroup_matrix_multiply_accumulate: item i of a sub-group has of
  * each row of A the bytes along k from 32 / width i on, and of B the 32 bytes
  * of column i, of which word w has bytes 4 w and on. A block read gives item
- * i element r width + i. */
-static size_t pack(unsigned char *to, const unsigned char *lines,
-                   size_t extent, size_t tile, size_t elem, bool is_b)
+ * i element r width + i. The `beside` instructions of a sub-group across k are
+ * beside each other. */
+static void pack_tile(unsigned char *to, const unsigned char *lines,
+                      size_t extent, size_t x, size_t at, size_t elem,
+                      bool is_b)
 {
-    const size_t each = is_b ? width : ROWS,
-                 piece = is_b ? 4 : ROW_BYTES / width;
+    const size_t piece = is_b ? 4 : ROW_BYTES / width;
     const size_t values = is_b ? ROW_BYTES / piece : ROWS;
+    for (size_t r = 0; r < values; r++) {
+        for (size_t i = 0; i < width; i++) {
+            for (size_t b = 0; b < piece; b++)
+                *to++ = is_b ? byte_of(lines, extent, x + i,
+                                       at + r * piece + b, elem)
+                             : byte_of(lines, extent, x + r,
+                                       at + i * piece + b, elem);
+        }
+    }
+}
+
+static size_t pack(unsigned char *to, const unsigned char *lines,
+                   size_t extent, size_t tile, size_t beside, size_t elem,
+                   bool is_b)
+{
+    const size_t each = is_b ? width : ROWS, team = beside * each;
     size_t n = 0;
-    for (size_t x = 0; x < (extent + tile - 1) / tile * tile; x += each) {
+    for (size_t x = 0; x < (extent + tile - 1) / tile * tile; x += team) {
         for (size_t at = 0; at < K * elem; at += ROW_BYTES) {
-            for (size_t r = 0; r < values; r++) {
-                for (size_t i = 0; i < width; i++) {
-                    for (size_t b = 0; b < piece; b++)
-                        to[n++] = is_b ? byte_of(lines, extent, x + i,
-                                                 at + r * piece + b, elem)
-                                       : byte_of(lines, extent, x + r,
-                                                 at + i * piece + b, elem);
-                }
-            }
+            for (size_t i = 0; i < team; i += each, n += each * ROW_BYTES)
+                pack_tile(to + n, lines, extent, x + i, at, elem, is_b);
         }
     }
     return n;
@@ -101,7 +111,7 @@ static void packing_of(xl_dtype in, bool is_across)
         .b = is_across ? xl_mat_rows(mb, N, in) : xl_mat_cols(mb, K, in),
         .c = xl_mat_rows(mc, N, in == XL_I8 ? XL_I32 : XL_F32),
         .workspace = {.buf = work, .bytes = MOST}};
-    enum { SMALL = 5 }; /* 32 rows of tiles */
+    enum { SMALL = 7 }; /* 2 x 4 instructions of a sub-group */
     emulated.wanted = xl__dpas_listed(
         SMALL, xl__find_matrix_op(&t.device->limits, "dpas", in, in));
     xl__plan_cache_clear(t.queue);
@@ -121,7 +131,8 @@ static void packing_of(xl_dtype in, bool is_across)
                         ? from[(at / elem * extent + x) * elem + at % elem]
                         : from[x * K * elem + at];
         }
-        n += pack(want + n, lines, extent, side ? set.tn : set.tm, elem, side);
+        n += pack(want + n, lines, extent, side ? set.tn : set.tm,
+                  side ? set.rn : set.rm, elem, side);
         assert_true(n <= MOST);
     }
     assert_memory_equal(got, want, n);

@@ -82,7 +82,7 @@ static void check_plan(const struct machine *machine,
     assert_int_equal(strstr(s->options, "-cl-intel-256-GRF-per-thread") !=
                          NULL,
                      params.value[XL__DPAS_GRF] == XL__DPAS_ALL_REGISTERS);
-    assert_true((rm == 1 || rm == 2 || rm == 4) &&
+    assert_true((rm == 1 || rm == 2 || rm == 4 || rm == 6) &&
                 (rn == 1 || rn == 2 || rn == 4));
     assert_int_equal(tm, sm * rm * 8);
     assert_int_equal(tn, sn * rn * machine->width);
@@ -98,6 +98,7 @@ static void check_plan(const struct machine *machine,
     for (unsigned i = 0; i < 2; i++) {
         const size_t items = p->step[i].global[0] * p->step[i].global[1];
         assert_int_equal(define_of(&p->step[i], "SIDE"), i);
+        assert_int_equal(define_of(&p->step[i], "LINES"), i ? rn : rm);
         assert_true(items * 4 >= depth * (i ? xl__round_up(c->g.n, tn)
                                             : xl__round_up(c->g.m, tm)));
     }
@@ -129,7 +130,7 @@ static void plans_fit_the_kernels(void **state)
 
 static void large_products_have_large_tiles(void **state)
 {
-    const struct xl__gemm_canonical large = product(4096, 4096, 4096, XL_F16);
+    const struct xl__gemm_canonical large = product(8192, 8192, 8192, XL_F16);
     const struct xl__gemm_canonical little = product(64, 64, 4096, XL_F16);
     (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
@@ -137,7 +138,7 @@ static void large_products_have_large_tiles(void **state)
         struct xl__params p;
         make_limits(&machines[i], ENGINE " " OTHERS, &l);
         xl__gemm_dpas.choose(&l, &large, &p);
-        assert_int_equal(p.value[XL__DPAS_RM] * p.value[XL__DPAS_RN], 16);
+        assert_int_equal(p.value[XL__DPAS_RM] * p.value[XL__DPAS_RN], 24);
         xl__gemm_dpas.choose(&l, &little, &p);
         assert_true(p.value[XL__DPAS_RM] * p.value[XL__DPAS_RN] <= 4);
         xl__limits_clear(&l);
