@@ -2,10 +2,11 @@
 /* Computes      the gradient of filters, one for each channel, from images and
  *               the gradient of out, in two launches.
  *                 conv_depthwise_filters  a group has a block of vectors of
- *                   channels and a part of the columns of all strips of all
- *                   images. An item goes down one column at a time, with R x S
- *                   sums of VW channels; it loads each row once, one ahead of
- *                   its use. Sums of the items of a vector are added in a tree
+ *                   channels, TR rows of their filters and a part of the
+ *                   columns of all strips of all images. An item goes down one
+ *                   column at a time, with TR x S sums of VW channels; it loads
+ *                   each row once, one ahead of its use. Sums of the items of a
+ *                   vector are added in a tree
  *                 conv_depthwise_join     filters = alpha gradient + beta
  *                   filters; a group has up to 8 elements, whose parts are
  *                   shared by items that are 8 apart and added in a tree
@@ -19,11 +20,13 @@
  *               conv_depthwise_join: filters: base, offset; parts, how many;
  *               elements of all filters; the rest: gemm/gemm.clh
  * Launch        local WG, a power of two; 1-D. conv_depthwise_filters: groups:
- *               blocks, innermost, times parts; conv_depthwise_join: a group
- *               for 8 elements, or WG if that is less
- * Local memory  WG / 2 R S VW sums; WG / 2 sums
- * -D            WG; VW; R, S: sizes of a filter; SH, SW: stride; TA (what is
- *               read), TC (the result), TY: gemm/gemm.clh
+ *               blocks, innermost, times R / TR, rounded up, times parts;
+ *               conv_depthwise_join: a group for 8 elements, or WG if that is
+ *               less
+ * Local memory  WG / 2 TR S VW sums; WG / 2 sums
+ * -D            WG; VW; R, S: sizes of a filter; TR: at most R (the default);
+ *               SH, SW: stride; TA (what is read), TC (the result), TY:
+ *               gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n c p q R S flop; in and out read once, columns of in that
  *               two items need from caches; parts written and read once
@@ -36,14 +39,19 @@
 #define SW 1
 #endif
 #include "conv/depthwise.clh"
+#ifndef TR
+#define TR R
+#endif
+#define OWN (TR * S) /* sums of an item */
+#define ROW_PARTS ((R + TR - 1) / TR)
 
 /* Rows of a window that the next one has, and those that it has not. */
-#if R > SH
-#define KEPT (R - SH)
+#if TR > SH
+#define KEPT (TR - SH)
 #else
 #define KEPT 0
 #endif
-#define FRESH (R - KEPT)
+#define FRESH (TR - KEPT)
 #define HALF (WG > 1 ? WG / 2 : 1)
 #define JOINED (WG < 8 ? WG : 8)
 #define LANES (WG / JOINED)
@@ -75,15 +83,16 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
                        uint strips, uint columns, uint each, uint block,
                        uint blocks)
 {
-    __local SUMV(VW) mem[HALF * TAPS];
+    __local SUMV(VW) mem[HALF * OWN];
     const uint lid = (uint)get_local_id(0), group = (uint)get_group_id(0);
     const uint lane = lid / block, lanes = WG / block;
     const uint channel = (group % blocks * block + lid % block) * VW;
-    const uint part = group / blocks;
+    const uint first = group / blocks % ROW_PARTS * TR; /* row of a filter */
+    const uint part = group / blocks / ROW_PARTS;
     const uint end = min((part + 1) * each, columns);
-    SUMV(VW) sum[TAPS];
+    SUMV(VW) sum[OWN];
     #pragma unroll
-    for (int t = 0; t < TAPS; t++)
+    for (int t = 0; t < OWN; t++)
         sum[t] = (SUMV(VW))(0);
     for (uint i = part * each + lane; i < end && channel < k; i += lanes) {
         const uint col = i % q, strip = i / q % strips, image = i / q / strips;
@@ -110,9 +119,9 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
             x[s] = has[s] && is_in ? LOAD_RAW(VW, TA, line, at[s])            \
                                    : (raws)(0);                               \
     }
-        values window[R][S];
+        values window[TR][S];
         raws fresh[FRESH][S];
-        int y = (int)(begin * SH) - (int)pad_top;
+        int y = (int)(begin * SH + first) - (int)pad_top;
         #pragma unroll
         for (int r = 0; r < KEPT; r++) {
             LOAD_ROW(fresh[0], y + r)
@@ -140,7 +149,7 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
             #pragma unroll
             for (int s = 0; s < S; s++) {
                 #pragma unroll
-                for (int r = 0; r < R; r++)
+                for (int r = 0; r < TR; r++)
                     sum[r * S + s] = MUL_ADD(window[r][s], g, sum[r * S + s]);
                 #pragma unroll
                 for (int r = 0; r < KEPT; r++)
@@ -148,12 +157,14 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
             }
         }
     }
-    ADD_LANES(sum, TAPS, lane, lanes, block, mem)
+    ADD_LANES(sum, OWN, lane, lanes, block, mem)
     if (lane > 0 || channel >= k)
         return;
-    parts += ((ulong)part * k + channel) * TAPS;
+    parts += ((ulong)part * k + channel) * TAPS + first * S;
     #pragma unroll
-    for (int t = 0; t < TAPS; t++) {
+    for (int t = 0; t < OWN; t++) {
+        if (R % TR != 0 && first * S + t >= TAPS)
+            break;
         SUM own[VW];
         PUT(sum[t], own);
         #pragma unroll

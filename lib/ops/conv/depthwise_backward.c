@@ -34,6 +34,7 @@ struct job {
     const xl_conv *d;
     size_t vw, tx, wg;
     size_t vectors, block, blocks; /* of channels */
+    size_t filter_rows;            /* of filters: of a group */
     size_t rows, strips;
     bool first; /* in planes: neighbours are columns */
 };
@@ -42,6 +43,7 @@ static struct job describe_job(const struct xl__conv_canonical *c)
 {
     return (struct job){.c = c,
                         .d = &c->d,
+                        .filter_rows = c->d.r,
                         .first = (c->d.pass == XL_CONV_BACKWARD_DATA
                                       ? c->d.in.layout
                                       : c->d.out.layout) == XL_NCHW};
@@ -91,13 +93,14 @@ static size_t item_registers(const struct job *j, size_t vw, size_t tx)
     const xl_conv *d = j->d;
     const size_t bytes = xl_dtype_bytes(d->out.dtype);
     const size_t value = xl__max_size(bytes, sizeof(float));
-    const size_t live = is_data(j) ? xl__ceil_div(d->r, d->stride_h) : d->r;
+    const size_t live =
+        is_data(j) ? xl__ceil_div(d->r, d->stride_h) : j->filter_rows;
     const size_t columns =
         is_data(j) ? tx / d->stride_w + xl__ceil_div(d->s, d->stride_w) - 1
                    : d->s;
-    const size_t fresh = is_data(j) ? 1 : xl__min_size(d->r, d->stride_h);
+    const size_t fresh = is_data(j) ? 1 : xl__min_size(live, d->stride_h);
     return PLAIN + vw *
-                       ((d->r * d->s + live * columns + 1) * value +
+                       ((j->filter_rows * d->s + live * columns + 1) * value +
                         fresh * columns * bytes) /
                        sizeof(float);
 }
@@ -107,7 +110,9 @@ static size_t local_bytes(const struct job *j, size_t vw, size_t wg)
 {
     const size_t sum =
         xl__max_size(xl_dtype_bytes(j->d->out.dtype), sizeof(float));
-    return is_data(j) ? 0 : xl__ceil_div(wg, 2) * j->d->r * j->d->s * vw * sum;
+    return is_data(j)
+               ? 0
+               : xl__ceil_div(wg, 2) * j->filter_rows * j->d->s * vw * sum;
 }
 
 static bool has_local(const struct xl__limits *l, size_t bytes)
@@ -155,12 +160,27 @@ static void cut_strips(const struct xl__limits *l, struct job *j, size_t rows,
     j->strips = xl__ceil_div(rows, j->rows);
 }
 
+/* Where an item lacks the registers for the sums of all rows of a filter, a
+ * group has as many rows as three quarters of them hold (IN-20). */
+static void cut_filters(const struct xl__limits *l, struct job *j)
+{
+    static const double taken = 0.75;
+    const double all = xl__num_or(l, XL__F_registers_per_item,
+                                  xl__model(l, XL__M_item_registers));
+    if (is_data(j) || (double)item_registers(j, j->vw, j->tx) <= all)
+        return;
+    while (j->filter_rows > 1 &&
+           (double)item_registers(j, j->vw, j->tx) > taken * all)
+        j->filter_rows = xl__ceil_div(j->filter_rows, 2);
+}
+
 static bool apply_tunables(const struct xl__limits *l,
                            const struct xl__params *p, struct job *j)
 {
     j->vw = (size_t)p->value[AT_VW];
     j->tx = (size_t)p->value[AT_TX];
     j->wg = (size_t)p->value[AT_WG];
+    cut_filters(l, j);
     if (!j->vw || !j->tx || !j->wg || fit_vector(j, j->vw) != j->vw ||
         j->tx % (is_data(j) ? j->d->stride_w : 1) != 0 ||
         xl__most_items(l, j->wg) < j->wg || (j->wg & (j->wg - 1)) != 0 ||
@@ -178,6 +198,8 @@ static void define_options(const struct job *j, struct xl__step *s)
         {"S", d->s},   {"SH", d->stride_h}, {"SW", d->stride_w},
     };
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
+    if (!is_data(j))
+        xl__define(s, "TR", (long)j->filter_rows);
     xl__conv_define(s, j->c);
 }
 
@@ -271,8 +293,9 @@ static xl_status plan_filters(const struct xl__limits *l, const void *desc,
     j.blocks = xl__ceil_div(j.vectors, j.block);
     cut_strips(l, &j, j.c->p, d->n * j.c->q * j.block * j.blocks);
     const size_t columns = d->n * j.strips * j.c->q, lanes = j.wg / j.block;
+    const size_t blocks = j.blocks * xl__ceil_div(d->r, j.filter_rows);
     const size_t most_parts =
-        xl__max_size(1, count_resident(l) / (j.wg * j.blocks));
+        xl__max_size(1, count_resident(l) / (j.wg * blocks));
     const size_t each = lanes * xl__ceil_div(columns, lanes * most_parts);
     const size_t parts = xl__ceil_div(columns, each);
     if (columns + each > INT32_MAX)
@@ -283,7 +306,7 @@ static xl_status plan_filters(const struct xl__limits *l, const void *desc,
     p->scratch_bytes = parts * d->k * taps * sum;
     struct xl__step *s =
         xl__plan_add(p, "conv/depthwise_filters.cl", "conv_depthwise_filters",
-                     j.blocks * parts * j.wg, j.wg);
+                     blocks * parts * j.wg, j.wg);
     s->local_mem_bytes = local_bytes(&j, j.vw, j.wg);
     define_options(&j, s);
     xl__conv_arg_in(s, j.c);
@@ -292,7 +315,7 @@ static xl_status plan_filters(const struct xl__limits *l, const void *desc,
     ARG_SIZES(s, d->h, d->w, j.c->p, j.c->q, d->k, d->pad_top, d->pad_left,
               j.rows, j.strips, columns, each, j.block, j.blocks);
     add_join(&j, parts, p);
-    estimate(l, &j, j.blocks * parts, p);
+    estimate(l, &j, blocks * parts, p);
     return XL_OK;
 }
 

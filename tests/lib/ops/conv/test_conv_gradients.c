@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "runtime/launch.h"
 #include "support/support.h"
 
 enum { N_SHAPES = 16, MOST = 1 << 13, PROBED = 24, SEED = 11 };
@@ -194,9 +195,54 @@ static void finite_differences(void **state)
     test_device_close(&t);
 }
 
+/* Depthwise filters of which an item's registers hold all rows, four, two or
+ * one (with 5 x 5: three). */
+static void few_registers(void **state)
+{
+    static const double registers[] = {255, 128, 100, 48};
+    static const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
+                                       .cache_dir = ""};
+    enum { CHANNELS = 3, SIDE = 13 };
+    struct test_device t;
+    struct xl__rng rng;
+    (void)state;
+    xl__rng_seed(&rng, SEED);
+    test_device_open(&t, &options);
+    for (unsigned i = 0; i < 8; i++) {
+        xl_conv c = {XL_CONV_INIT,
+                     .pass = XL_CONV_BACKWARD_FILTERS,
+                     .n = 2,
+                     .c = CHANNELS,
+                     .h = SIDE,
+                     .w = SIDE,
+                     .k = CHANNELS,
+                     .groups = CHANNELS,
+                     .r = i / 4 ? 5 : 7,
+                     .s = 7,
+                     .stride_h = 1 + i % 3,
+                     .stride_w = 1 + i % 2,
+                     .dilation_h = 1,
+                     .dilation_w = 1,
+                     .pad_top = 3,
+                     .pad_left = 2,
+                     .alpha = 1};
+        size_t p, q;
+        assert_int_equal(xl_conv_out_size(&c, &p, &q), XL_OK);
+        fill(&x, c.n * c.c * c.h * c.w, &rng);
+        fill(&w, c.k * c.r * c.s, &rng);
+        fill(&g, c.n * c.k * p * q, &rng);
+        xl__limits_correct(&t.device->limits, XL__F_registers_per_item,
+                           registers[i % 4], XL_ASSUMED, "GE-01");
+        xl__plan_cache_clear(t.queue);
+        assert_in_range(check_pass(&t, c, p, q, &rng), 2, 16);
+    }
+    test_device_close(&t);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(finite_differences)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(finite_differences),
+                                       cmocka_unit_test(few_registers)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("conv_gradients", tests, NULL, NULL);
 }
