@@ -153,8 +153,9 @@ void attention_dpas(ATTENTION_PARAMS, __global float *parts,
     const uint sign = PLAIN && scale < 0 ? 0x80008000u : 0;
     const uint at_z = (uint)xl_group_id(1) * n_bytes +
                       (uint)(own.j0 / BK) * BLOCK;
-    uint gk = DPAS_UNIFORM(first_k + at_z);
-    uint gv = DPAS_UNIFORM(first_v + at_z + sv * NS * DPAS_A_BYTES);
+    DPAS_CURSOR gk = DPAS_BEGIN(packed, first_k + at_z);
+    DPAS_CURSOR gv =
+        DPAS_BEGIN(packed, first_v + at_z + sv * NS * DPAS_A_BYTES);
     __global const ushort *q_row =
         (__global const ushort *)q + ROW_AT(at.q, b, h, QUERY(r));
 #if QREG
@@ -184,8 +185,8 @@ void attention_dpas(ATTENTION_PARAMS, __global float *parts,
             DPAS_UNROLL
             for (uint c = 0; c < NK; c++)
                 dpas(&team, &x[c],
-                     dpas_load_a(&team, packed + (gk + (c * KI + kk) *
-                                                           DPAS_A_BYTES)),
+                     dpas_load_a(&team, DPAS_AT(packed, gk,
+                                                (c * KI + kk) * DPAS_A_BYTES)),
                      fq_kk);
         }
         gk += BLOCK;
@@ -228,8 +229,8 @@ void attention_dpas(ATTENTION_PARAMS, __global float *parts,
             DPAS_UNROLL
             for (uint c = 0; c < NS; c++)
                 dpas(&team, &sums[c],
-                     dpas_load_a(&team, packed + (gv + (s * NI + c) *
-                                                           DPAS_A_BYTES)),
+                     dpas_load_a(&team, DPAS_AT(packed, gv,
+                                                (s * NI + c) * DPAS_A_BYTES)),
                      weights);
         }
         gv += BLOCK;
