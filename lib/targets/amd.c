@@ -114,38 +114,6 @@ static void correct_facts(struct xl__limits *l)
         }
 }
 
-static const struct xl__variant *const gemm[] = {
-    &xl__gemm_mma,
-    &xl__gemm_simt,
-    &xl__gemm_skinny,
-    &xl__gemm_tiled,
-    &xl__gemm_clblast,
-    &xl__gemm_ref,
-    NULL,
-};
-
-static const struct xl__variant *const conv_data[] = {
-    &xl__conv_data_gemm_mma,  &xl__conv_data_mma,
-    &xl__conv_data_gemm_simt, &xl__conv_data_depthwise,
-    &xl__conv_data_direct,    &xl__conv_data_tiled,
-    &xl__conv_data_ref,       NULL,
-};
-static const struct xl__variant *const conv_filters[] = {
-    &xl__conv_filters_gemm_mma,
-    &xl__conv_filters_mma,
-    &xl__conv_filters_gemm_simt,
-    &xl__conv_filters_depthwise,
-    &xl__conv_filters_tiled,
-    &xl__conv_filters_ref,
-    NULL,
-};
-static const struct xl__variant *const conv[] = {
-    &xl__conv_gemm_mma,    &xl__conv_mma,        &xl__conv_gemm_simt,
-    &xl__conv_gemm_skinny, &xl__conv_gemm_tiled, &xl__conv_depthwise,
-    &xl__conv_direct,      &xl__conv_tiled,      &xl__conv_ref,
-    NULL,
-};
-
 static const struct xl__variant *const attention[] = {
     &xl__attention_mma,
     &xl__attention_split,
@@ -166,11 +134,11 @@ const struct xl__vendor xl__vendor_amd = {
     .build_options = "-DXL_EXP2_AMDGCN", /* AM-20 */
     .lane_option = "-DXL_LANE_AMDGCN",   /* AM-10 */
     .use = &xl__amd_use,
-    .variants = {[XL__OP_GEMM] = gemm,
+    .variants = {[XL__OP_GEMM] = xl__generic_gemm,
                  [XL__OP_SOFTMAX] = xl__generic_softmax,
-                 [XL__OP_CONV] = conv,
-                 [XL__OP_CONV_DATA] = conv_data,
-                 [XL__OP_CONV_FILTERS] = conv_filters,
+                 [XL__OP_CONV] = xl__generic_conv,
+                 [XL__OP_CONV_DATA] = xl__generic_conv_data,
+                 [XL__OP_CONV_FILTERS] = xl__generic_conv_filters,
                  [XL__OP_ATTENTION] = attention,
                  [XL__OP_NORM] = xl__generic_norm,
                  [XL__OP_SOFTMAX_BACKWARD] = xl__generic_softmax_backward,
