@@ -101,10 +101,7 @@ static void describe_attention(const void *arg, xl_row *row)
         xl_row_param_text(row, "mask", "causal");
     if (c->window)
         xl_row_param(row, "window", (double)c->window);
-    if (c->accuracy != XL_ACCURACY_FULL)
-        xl_row_param_text(
-            row, "accuracy",
-            option_choice(option_find("accuracy"), (int)c->accuracy));
+    bench_describe_accuracy(c->accuracy, row);
     row->flop = (c->is_backward ? backward : forward) * (double)c->d *
                 attention_pairs(c);
     row->bytes = 0;

@@ -119,10 +119,7 @@ static void describe_filter(const struct conv_case *c, xl_row *row)
         xl_row_param(row, "dilation", (double)c->dilation[0]);
     if (c->groups > 1)
         xl_row_param(row, "groups", (double)c->groups);
-    if (c->accuracy != XL_ACCURACY_FULL)
-        xl_row_param_text(row, "accuracy",
-                          option_choice(option_find("accuracy"),
-                                        (int)c->accuracy));
+    bench_describe_accuracy(c->accuracy, row);
     if (c->has_norm)
         xl_row_param_text(row, "epilogue", "batch norm, relu");
 }

@@ -36,14 +36,6 @@ static void name_row(xl_row *row, const char *name)
         row->params[i].is_found = true;
 }
 
-static void describe_accuracy(xl_accuracy accuracy, xl_row *row)
-{
-    if (accuracy != XL_ACCURACY_FULL)
-        xl_row_param_text(
-            row, "accuracy",
-            option_choice(option_find("accuracy"), (int)accuracy));
-}
-
 static void describe_gemm(const void *arg, xl_row *row)
 {
     static const char *const trans[] = {"nn", "tn", "nt", "tt"};
@@ -60,7 +52,7 @@ static void describe_gemm(const void *arg, xl_row *row)
     if (gemm_case_b(c) != c->in)
         xl_row_param_text(row, "b", xl_dtype_name(gemm_case_b(c)));
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
-    describe_accuracy(c->accuracy, row);
+    bench_describe_accuracy(c->accuracy, row);
     xl_row_param(row, "alpha", c->alpha);
     xl_row_param(row, "beta", c->beta);
     if (c->pad_a || c->pad_b || c->pad_c) {
@@ -337,7 +329,7 @@ static void describe_qgemm(const void *arg, xl_row *row)
     xl_row_param_text(row, "format", xl_qformat_layout(c->format)->name);
     qgemm_describe_groups(c, row);
     xl_row_param_text(row, "out", xl_dtype_name(c->out));
-    describe_accuracy(c->accuracy, row);
+    bench_describe_accuracy(c->accuracy, row);
     if (c->activations)
         xl_row_param_text(
             row, "activations",

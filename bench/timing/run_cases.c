@@ -430,6 +430,17 @@ static void *add_case(struct bench_cases *list, const struct bench_op *op)
     return c;
 }
 
+static const char *name_of_accuracy(xl_accuracy accuracy)
+{
+    return option_choice(option_find("accuracy"), (int)accuracy);
+}
+
+void bench_describe_accuracy(xl_accuracy accuracy, xl_row *row)
+{
+    if (accuracy != XL_ACCURACY_FULL)
+        xl_row_param_text(row, "accuracy", name_of_accuracy(accuracy));
+}
+
 bool bench_has_accuracy(const struct settings *set, const char *of,
                         bool has_split, bool has_fast, char *why, size_t cap)
 {
@@ -438,8 +449,8 @@ bool bench_has_accuracy(const struct settings *set, const char *of,
         return true;
     snprintf(why, cap,
              "invalid value '%s' for --accuracy: must be full%s%s for %s",
-             option_choice(option_find("accuracy"), (int)set->accuracy),
-             has_split ? "|split" : "", has_fast ? "|fast" : "", of);
+             name_of_accuracy(set->accuracy), has_split ? "|split" : "",
+             has_fast ? "|fast" : "", of);
     return false;
 }
 

@@ -114,6 +114,8 @@ struct bench_cases {
     struct shape_file file[OPTION_TIMES]; /* with the names of the cases */
     unsigned n_files;
 };
+/* Add another accuracy than the full one to a row's parameters. */
+void bench_describe_accuracy(xl_accuracy accuracy, xl_row *row);
 /* Is there what --accuracy permits, of operands or gradients `of`? false: *why
  * says what is allowed. */
 bool bench_has_accuracy(const struct settings *set, const char *of,

@@ -365,7 +365,8 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
                     __local const struct row *r =
                         seen + row_m + m * MMA_M +
                         MMA_C_ROW(team.lane, e % MMA_C_ELEMS);
-                    const ulong key = j0 + (ulong)i * (SK * BK) + e / MMA_C_ELEMS * MMA_N +
+                    const ulong key = j0 + (ulong)i * (SK * BK) +
+                                      e / MMA_C_ELEMS * MMA_N +
                                       MMA_C_COL(team.lane, e % MMA_C_ELEMS);
                     float *y = &x[m][e / MMA_C_ELEMS].e[e % MMA_C_ELEMS];
 #if PLAIN
@@ -566,7 +567,8 @@ void attention_mma(ATTENTION_PARAMS, __global float *parts,
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     /* The others pass the barriers too, and do nothing between them. */
     const bool is_last = n_before[0] + 1 == n_parts;
-    const uint n_rows = is_last ? min((uint)BQ, rows - row0) : 0, n_states = n_rows * (uint)n_parts;
+    const uint n_rows = is_last ? min((uint)BQ, rows - row0) : 0;
+    const uint n_states = n_rows * (uint)n_parts;
     if (is_last && item == 0)
         *counts = 0;
     for (uint i = item; i < n_states; i += ITEMS) {

@@ -22,8 +22,8 @@
  *               behind them (NV-32). W: pointer and map of rank 3, boxes of
  *               ROW_BYTES by ROWS, not swizzled. scratch: sums,
  *               [part][row of A][row of W]; A as quantised/nvidia/order.cl
- *               leaves it. PRODUCT_PARAMS (quantised/product.clh), of which A is not
- *               used.
+ *               leaves it. PRODUCT_PARAMS (quantised/product.clh), of which
+ *               A is not used.
  * Launch:       3-D, local (ITEMS, 1, 1); groups: ceil(n / ROWS),
  *               PARTS, ceil(m / TM).
  * Local memory: LOCAL_BYTES.
@@ -130,8 +130,9 @@
 #define BITS(row, u) *(__local const ushort *)((row) + 18 * (u))
 #define BLOCK(d, u)                                                           \
     do {                                                                      \
-        const uint2 zero = (uint2)8;                                                 \
-        const SCALE_BITS bits[2] = {BITS(lo, u), BITS(lo + 8 * ROW_BYTES, u)};      \
+        const uint2 zero = (uint2)8;                                          \
+        const SCALE_BITS bits[2] = {                                          \
+            BITS(lo, u), BITS(lo + 8 * ROW_BYTES, u)};                        \
         BY(bits);                                                             \
         const uint x = CODES(lo + 4 * t, u);                                  \
         const uint y = CODES(lo + 8 * ROW_BYTES + 4 * t, u);                  \
@@ -162,7 +163,7 @@
 #else
 /* Word i of both rows. */
 #define WORD(e, i, more)                                                      \
-    EXPAND(e, x.s##i, y.s##i);                                                        \
+    EXPAND(e, x.s##i, y.s##i);                                                \
     wg_open();                                                                \
     MULTIPLY(SUMS, 2 * (i), e, more);                                         \
     wg_close()

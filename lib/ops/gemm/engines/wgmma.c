@@ -361,10 +361,8 @@ static void use_copies(const struct xl__windows *w, size_t k,
                        struct wgmma_product *out)
 {
     struct xl__wgmma_operand *const a = &out->job.a, *const b = &out->job.b;
-    struct xl__wgmma_operand *const images = w->across ? b : a, *const other =
-                                                                    w->across
-                                                                        ? a
-                                                                        : b;
+    struct xl__wgmma_operand *const images = w->across ? b : a;
+    struct xl__wgmma_operand *const other = w->across ? a : b;
     out->windows = xl__windows_place(w, 0);
     out->job.taken_bytes = out->windows.end_bytes;
     images->windows = w;
