@@ -72,15 +72,16 @@ typedef struct xl_choice {
                         ///< for; NaN when not applicable
     double flop, bytes; ///< counted by plan(); NaN when not applicable
     unsigned n_steps;   ///< launches or library calls
-    size_t wg[3];       ///< work-group of the largest step; 0: the driver's
+    size_t wg[3];       ///< work-group of the largest step that neither
+                        ///< prepares operands nor joins sums; 0: the driver's
     size_t global[3];
     size_t local_mem_bytes;
     size_t scratch_bytes;
     size_t private_bytes; ///< of a work-item, by the chosen variant's built
                           ///< kernels: register spills; 0 on CPUs
-    double registers;   ///< of the chosen variant's largest launch: of a
-                        ///< work-item, or of a hardware thread where the
-                        ///< driver counts these; NaN: not stated
+    double registers;   ///< of the chosen variant's same step: of a work-item,
+                        ///< or of a hardware thread where the driver counts
+                        ///< these; NaN: not stated
     double spill_bytes; ///< what of the same found no register, as its
                         ///< compiler counts it; NaN: not stated
     xl_flop on;           ///< the units that execute it; of the operands' type

@@ -50,14 +50,14 @@ xl_status xl__cached_plan_private_bytes(xl_queue *q,
                                         const struct xl__cached_plan *plan,
                                         size_t *bytes);
 
-/* What the launch with the most work-items of this plan and the next ones
- * takes of the registers, as far as the driver states it. */
+/* What the step that leads this plan and the next ones (xl__step_leads()) takes
+ * of the registers, as far as the driver states it. */
 void xl__cached_plan_use(xl_queue *q, const struct xl__cached_plan *plan,
                          struct xl__kernel_use *out);
 
 /* Set the trust of the programs of this plan (not of the next ones) after a
- * self-check. A program that passed
- * before stays trusted, and a helper step (is_aid) is not marked as failed
+ * self-check. A program that passed before stays trusted, and a helper step
+ * (is_aid) is not marked as failed
  * while another step may be the cause. `detail` of a wrong result: the plan,
  * and what was wrong. */
 void xl__cached_plan_set_trust(struct xl__context *ctx,
