@@ -18,8 +18,9 @@ extern "C" {
 #endif
 
 /** Accuracy that an operation may give up for speed: a GEMM, where A and B have
- *  one type, a convolution of floats, or attention. Bounds: xl_gemm_run(),
- *  xl_conv_run(), xl_attention_run(), which states what its terms lose. */
+ *  one type, a convolution of floats, attention of f32, or a product with
+ *  quantised weights. Bounds: xl_gemm_run(), xl_conv_run(), xl_attention_run(),
+ *  which states what its terms lose, and xl_qgemm_run(). */
 typedef enum xl_accuracy {
     /** Products of f32 are f32 products; sums have the sum's type. */
     XL_ACCURACY_FULL,

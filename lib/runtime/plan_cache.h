@@ -57,9 +57,8 @@ void xl__cached_plan_use(xl_queue *q, const struct xl__cached_plan *plan,
 
 /* Set the trust of the programs of this plan (not of the next ones) after a
  * self-check. A program that passed before stays trusted, and a helper step
- * (is_aid) is not marked as failed
- * while another step may be the cause. `detail` of a wrong result: the plan,
- * and what was wrong. */
+ * (is_aid) is not marked as failed while another step may be the cause.
+ * `detail` of a wrong result: the plan, and what was wrong. */
 void xl__cached_plan_set_trust(struct xl__context *ctx,
                                const struct xl__cached_plan *plan,
                                bool is_right, const char *detail);
