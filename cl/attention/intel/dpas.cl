@@ -61,11 +61,13 @@
 #define NK (BK / DPAS_M)
 #define NS (NI / SV) /* tiles of a sub-group's sums */
 
-/* Scores 2 i and 2 i + 1 of eight are a word. */
+/* Weights 2 i and 2 i + 1 of eight are a word. Those of bf16 are rounded to
+ * nearest, ties upwards, which takes least instructions: none is infinite, and a
+ * NaN, which may end as a 0, is one of the total, too, and so of all results. */
 #if DT == 1
 #define WORDS_OF(x) as_uint4(xl_to_f16_8(x))
 #else
-#define WORDS_OF(x) as_uint4(xl_to_bf16_8(x))
+#define WORDS_OF(x) as_uint4(as_ushort16(as_uint8(x) + 0x8000u).odd)
 #endif
 /* FOR_EACH(e) for the eight keys of a tile. */
 #define FOR_KEYS(EACH_KEY)                                                    \
