@@ -23,6 +23,39 @@
 
 #define AHEAD_BYTES 1024 /* of a row of W */
 
+/* Of A; of halves LOADV takes more instructions (CP-31). */
+#if TA == 1
+#define LOAD_16(i)                                                            \
+    xl_from_f16_16(vload16(0, (__global const ushort *)(a + (i))))
+#else
+#define LOAD_16(i) LOADV(16, TA, a, i)
+#endif
+
+/* Units whose scales are converted at once: one by one they take nearly as long
+ * as their codes (CP-42). */
+#if BLOCK_BYTES == 18 && defined(__AVX512BW__)
+#define RUN 8
+typedef ushort ushort32 __attribute__((ext_vector_type(32), aligned(2)));
+
+/* Those of n units from u on. */
+static inline void load_scales(const struct weights *w, const uint u,
+                               const uint n, float scale[RUN])
+{
+    __global const uchar *b = w->block + u * BLOCK_BYTES;
+    if (n == RUN) {
+        /* All are in the first 128 bytes, two registers. */
+        __global const ushort32 *p = (__global const ushort32 *)b;
+        vstore8(xl_from_f16_8(__builtin_shufflevector(
+                    p[0], p[1], 0, 9, 18, 27, 36, 45, 54, 63)),
+                0, scale);
+        return;
+    }
+#pragma unroll 1
+    for (uint k = 0; k < n; k++)
+        scale[k] = HALF(b + k * BLOCK_BYTES);
+}
+#endif
+
 /* Sums of an element of C, as many as registers hold of all. */
 #ifdef __AVX512F__
 typedef float16 sums;
@@ -63,16 +96,29 @@ __kernel void qgemm_cpu(PRODUCT_PARAMS)
 #pragma unroll
     for (uint i = 0; i < TM; i++)
         at[i] = off_a + min(i0 + i, m - 1) * rs_a;
+#ifdef RUN
+    float scale[RN][RUN];
+#endif
     for (uint u = 0; u < units; u++) {
         float16 lo[TM], hi[TM];
+#ifdef RUN
+        if (u % RUN == 0) {
+#pragma unroll
+            for (uint r = 0; r < RN; r++)
+                load_scales(&w[r], u, min((uint)RUN, units - u), scale[r]);
+        }
+#endif
 #pragma unroll
         for (uint i = 0; i < TM; i++) {
-            lo[i] = LOADV(16, TA, a, at[i] + 32 * (ulong)u);
-            hi[i] = LOADV(16, TA, a, at[i] + 32 * (ulong)u + 16);
+            lo[i] = LOAD_16(at[i] + 32 * (ulong)u);
+            hi[i] = LOAD_16(at[i] + 32 * (ulong)u + 16);
         }
 #pragma unroll
         for (uint r = 0; r < RN; r++) {
-            const struct unit x = load_unit(&w[r], u);
+            struct unit x = load_unit(&w[r], u);
+#ifdef RUN
+            x.of_lo = x.of_hi = scale[r][u % RUN];
+#endif
             XL_AHEAD(w[r].block + u / UNITS * BLOCK_BYTES + AHEAD_BYTES);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
