@@ -450,7 +450,7 @@ static const struct report_column kernel_columns[] = {
 
 /* Operations of a pass, and their share of its time. */
 static const struct report_column model_columns[] = {
-    VARIANT("operation", 0),
+    VARIANT("operation", 8),
     CASE("sizes", 4),
     {{"n", true, 0}, "Calls", .finding = "calls", .unit = "1"},
     {{"moved", true, 0}, "Moved", .cell = cell_moved},

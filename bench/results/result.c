@@ -317,9 +317,9 @@ static const xl_param *find_batch(const xl_row *row)
 static bool is_plain_shape(const xl_row *row, unsigned n)
 {
     static const char *const dims[] = {
-        "m",  "n",  "k",  "rows",  "cols",  "d0", "d1", "d2",
-        "d3", "d4", "d5", "h",     "w",     "c",  "r",  "s",
-        "q",  "kv", "d",  "batch", "heads", NULL};
+        "m",  "n",  "k", "rows",    "cols", "d0",      "d1", "d2",    "d3",
+        "d4", "d5", "h", "w",       "c",    "r",       "s",  "batch", "heads",
+        "q",  "kv", "d", "queries", "keys", "columns", NULL};
     for (unsigned i = 0; i < n; i++)
         if (!is_one_of(row->shape[i].name, dims))
             return false;

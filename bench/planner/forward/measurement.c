@@ -95,6 +95,8 @@ static void begin_row(const struct phase *p, const char *variant, xl_row *row)
     xl_row_param(row, "layers", (double)p->r->arch->layers);
     xl_row_param(row, "batch", (double)p->r->size.batch);
     xl_row_param(row, "context", (double)p->r->size.context);
+    if (p->is_decode && !isnan(p->r->decode_launches))
+        xl_row_found(row, "step_launches", p->r->decode_launches);
 }
 
 static void report(const struct phase *p, xl_row *row, xl_status status)
@@ -171,8 +173,6 @@ static void measure_whole(struct phase *p, const char *variant, double tokens)
             row.bytes += p->pass[i].list[c].bytes;
         }
     xl_row_found(&row, "calls", (double)(p->pass[0].n * p->n_passes));
-    if (p->is_decode && !isnan(p->r->decode_launches))
-        xl_row_found(&row, "step_launches", p->r->decode_launches);
     progress_step(p->r->s, variant);
     p->name = NULL;
     xl_status status = sample(p, p->r->plain, &row.samples);
