@@ -197,7 +197,6 @@ struct implicit {
     struct xl__windows windows;
 };
 
-/* Operands and steps of the batch, before views are made canonical. */
 void xl__implicit_product(const xl_gemm *g, const struct xl__windows *w,
                           const size_t base[3], struct xl__gemm_canonical *to)
 {
@@ -213,6 +212,7 @@ void xl__implicit_product(const xl_gemm *g, const struct xl__windows *w,
     xl__gemm_set_views(g, base, &to->g);
 }
 
+/* Operands and steps of the batch, before views are made canonical. */
 static xl_gemm product_of(const struct xl__conv_canonical *c,
                           const xl_conv *w, size_t pixel_stride)
 {

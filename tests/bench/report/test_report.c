@@ -514,6 +514,7 @@ static void sizes_are_joined(void **state)
          {2, 8, 512, 512, 64}},
         {{"m", "n", "k", "batch"}, "32^3 x10", {32, 32, 32, 10}},
         {{"rows", "cols"}, "64x1000000", {64, 1000000}},
+        {{"queries", "keys", "columns"}, "1x64x64", {1, 64, 64}},
         {{"N", "TILE"}, "N=1024 TILE=8", {1024, 8}},
         {{"kv"}, "3", {3}},
     };

@@ -15,29 +15,10 @@
 #include "ops/path/tunables.h"
 #include "ops/variants.h"
 #include "support/support.h"
-#include "support/test_limits.h"
-#include "targets/targets.h"
-#include "targets/targets.h"
+#include "support/test_h200.h"
 #include "tiling/tiles.h"
 
-enum { N_SHAPES = 600, SEED = 11, UNITS = 132, MOST_TILES = 20000 };
-
-static void make_plan(struct xl__limits *l)
-{
-    static const struct test_fact facts[] = {
-        {XL__F_is_gpu, 1},
-        {XL__F_compute_units, UNITS},
-        {XL__F_max_wg_size, 1024},
-        {XL__F_local_mem_bytes, 226 * 1024},
-        {XL__F_subgroup_width, 32},
-        {XL__F_registers_per_cu, 65536},
-        {XL__F_clock_hz, 1.98e9},
-        {XL__F_simd_per_cu_f32, 128},
-        {XL__F_copy_bytes_per_s, 4.27e12},
-        {XL__F_max_alloc_bytes, 35e9}};
-    test_limits(l, facts, sizeof facts / sizeof *facts);
-    xl__nvidia_matrix_engine(90, l);
-}
+enum { N_SHAPES = 600, SEED = 11, MOST_TILES = 20000 };
 
 static void bind(const xl_gemm *g, struct xl__gemm_canonical *out)
 {
@@ -154,7 +135,7 @@ static void model_picks(void **state)
                 {6144, 128, 256}, {8192, 128, 256}};
     struct xl__limits l;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
         struct xl__gemm_canonical c;
         struct xl__params p;
@@ -187,7 +168,7 @@ static void model_thin(void **state)
                                        {64, 28672, 4096}, {8, 4096, 4096}};
     struct xl__limits l;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct xl__gemm_canonical c;
         struct xl__params p;
@@ -220,7 +201,7 @@ static void model_fits(void **state)
                 {64, 4096, 4096, 64, 32, false}};
     struct xl__limits l;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm_canonical c;
         struct xl__params p;
@@ -246,7 +227,7 @@ static void model_cuts(void **state)
                 {512, 3584, 3584, 128, 128}};
     struct xl__limits l;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm_canonical c;
         double ns[2];
@@ -298,7 +279,7 @@ static void epilogue_forms(void **state)
                 {0, 1, 25, 256, 4092, XL__FORM_VALUES}};
     struct xl__limits l;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         struct xl__gemm_canonical c;
         struct xl__wgmma_tiling v;
@@ -334,7 +315,7 @@ static void few_rows(void **state)
     struct xl__limits l;
     (void)state;
     assert_non_null(plan);
-    make_plan(&l);
+    test_h200_limits(&l);
     for (size_t m = 1; m <= 16; m *= 2) {
         struct xl__gemm_canonical c;
         rows_of(m, 4096, 4096, &c);
@@ -359,7 +340,7 @@ static void rounded(void **state)
     unsigned n = 0;
     (void)state;
     assert_non_null(plan);
-    make_plan(&l);
+    test_h200_limits(&l);
     xl_gemm g = {XL_GEMM_INIT, .m = 512, .n = 512, .k = 512, .alpha = 1};
     g.a = xl_mat_rows(NULL, 512, XL_F32);
     g.b = xl_mat_cols(NULL, 512, XL_F32);
@@ -650,7 +631,7 @@ static void plans(void **state)
     struct xl__rng rng;
     size_t taken = 0;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     xl__rng_seed(&rng, SEED);
     for (unsigned i = 0; i < N_SHAPES; i++) {
         const xl_gemm g = random_gemm(&rng);
@@ -671,7 +652,7 @@ static void refused(void **state)
     struct xl__limits l;
     struct xl__gemm_canonical c, other;
     (void)state;
-    make_plan(&l);
+    test_h200_limits(&l);
     rows_of(512, 512, 512, &c);
     assert_null(xl__gemm_wgmma.refuses(&l, &c));
     other = c;

@@ -7,24 +7,9 @@
 
 #include "ops/attention/attention.h"
 #include "support/support.h"
-#include "support/test_limits.h"
-#include "targets/targets.h"
+#include "support/test_h200.h"
 
 enum { WORDS = 16, STEPS_AT = 8, GRAD_STEPS_AT = 10, MAP_SIZES = 3 };
-
-static void make_limits(struct xl__limits *l)
-{
-    static const struct test_fact facts[] = {
-        {XL__F_is_gpu, 1},
-        {XL__F_compute_units, 132},
-        {XL__F_max_wg_size, 1024},
-        {XL__F_local_mem_bytes, 226 * 1024},
-        {XL__F_clock_hz, 1.98e9},
-        {XL__F_copy_bytes_per_s, 4.27e12},
-        {XL__F_max_alloc_bytes, 35e9}};
-    test_limits(l, facts, sizeof facts / sizeof *facts);
-    xl__nvidia_matrix_engine(90, l);
-}
 
 /* Rows of [B, H, N, D], or with `beside` of [B, N, H, D]. */
 static void set_heads(xl_heads *x, size_t heads, size_t n, size_t d,
@@ -88,7 +73,7 @@ static void refuses(void **state)
     (void)state;
     struct xl__limits l;
     struct xl__attention_canonical c;
-    make_limits(&l);
+    test_h200_limits(&l);
     c = make_case(2, 4, 2, 100, 90, 128, true, false);
     assert_null(xl__attention_wgmma.refuses(&l, &c));
     c.is_scale_negative = 1;
@@ -132,7 +117,7 @@ static void f8_refuses(void **state)
     struct xl__limits l;
     struct xl__attention_canonical c;
     (void)state;
-    make_limits(&l);
+    test_h200_limits(&l);
     c = make_f8(100, true, false);
     c.view[XL__ATTENTION_K_SCALES] =
         (xl_heads){.mem.svm = (void *)1, .stride = {2, 1, 0, 1}};
@@ -167,7 +152,7 @@ static void gradient_refuses(void **state)
                  {"16 bytes", XL__ATTENTION_GRAD_V, 8}};
     struct xl__limits l;
     struct xl__attention_canonical c;
-    make_limits(&l);
+    test_h200_limits(&l);
     c = make_gradient(2, 4, 2, 100, 90, 128, false, true);
     assert_null(v->refuses(&l, &c));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -212,7 +197,7 @@ static void gradient_memory(void **state)
     static const size_t queries[] = {1, 64, 65, 128, 1000};
     enum { DIMS = 2, N_QUERIES = sizeof queries / sizeof *queries };
     struct xl__limits l;
-    make_limits(&l);
+    test_h200_limits(&l);
     for (size_t i = 0; i < DIMS * N_QUERIES; i++) {
         const size_t d = i % DIMS ? 64 : 128, n = queries[i / DIMS];
         const struct xl__attention_canonical c =
@@ -233,7 +218,7 @@ static void tiles(void **state)
 {
     (void)state;
     struct xl__limits l;
-    make_limits(&l);
+    test_h200_limits(&l);
     static const struct {
         size_t n, d, queries;
     } expected[] = {{512, 128, 128}, {4096, 128, 192}, {4096, 64, 192}};
@@ -273,7 +258,7 @@ static void scores(void **state)
 {
     (void)state;
     struct xl__limits l;
-    make_limits(&l);
+    test_h200_limits(&l);
     for (size_t d = 64; d <= 128; d += 64) {
         struct xl__attention_canonical c =
             make_case(4, 16, 16, 4096, 4096, d, true, false);
@@ -345,7 +330,7 @@ static void layouts(void **state)
         XL__ATTENTION_Q,      XL__ATTENTION_K,      XL__ATTENTION_V,
         XL__ATTENTION_GRAD_O, XL__ATTENTION_GRAD_K, XL__ATTENTION_GRAD_V};
     struct xl__limits l;
-    make_limits(&l);
+    test_h200_limits(&l);
     for (unsigned trial = 0; trial < 16; trial++) {
         const bool beside = trial & 1, is_causal = trial & 2;
         const size_t batch = 1 + (trial >> 2 & 1) * 2;
@@ -376,7 +361,7 @@ static void f8_plans(void **state)
                         keys[] = {128, 96};
     struct xl__limits l;
     (void)state;
-    make_limits(&l);
+    test_h200_limits(&l);
     for (unsigned i = 0; i < 4; i++) {
         const struct xl__attention_canonical c =
             make_f8(n[i / 2], i & 1, i & 1);
@@ -411,7 +396,7 @@ static void lengths(void **state)
     enum { HEADS = 4, BATCH_WORD = 4, MAP = 17, MAPS_AT = 1 + WORDS + 2 };
     struct xl__limits l;
     (void)state;
-    make_limits(&l);
+    test_h200_limits(&l);
     for (unsigned trial = 0; trial < 4; trial++) {
         const size_t kind = trial & 1 ? XL_ROWS_PACKED : XL_ROWS_LENGTHS;
         struct xl__attention_canonical c =

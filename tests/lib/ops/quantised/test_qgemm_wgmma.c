@@ -9,8 +9,7 @@
 #include "ops/path/tunables.h"
 #include "ops/quantised/qgemm.h"
 #include "support/support.h"
-#include "support/test_limits.h"
-#include "targets/targets.h"
+#include "support/test_h200.h"
 
 /* -- the order ------------------------------------------------------------ */
 
@@ -106,23 +105,6 @@ static void order(void **state)
 
 /* -- plans ---------------------------------------------------------------- */
 
-static void make_limits(struct xl__limits *l)
-{
-    static const struct test_fact facts[] = {
-        {XL__F_is_gpu, 1},
-        {XL__F_compute_units, 132},
-        {XL__F_max_wg_size, 1024},
-        {XL__F_local_mem_bytes, 226 * 1024},
-        {XL__F_subgroup_width, 32},
-        {XL__F_registers_per_cu, 65536},
-        {XL__F_clock_hz, 1.98e9},
-        {XL__F_simd_per_cu_f32, 128},
-        {XL__F_copy_bytes_per_s, 4.27e12},
-        {XL__F_max_alloc_bytes, 35e9}};
-    test_limits(l, facts, sizeof facts / sizeof *facts);
-    xl__nvidia_matrix_engine(90, l);
-}
-
 static xl_qgemm make_call(xl_qformat format, size_t m, size_t n, size_t k)
 {
     return (xl_qgemm){XL_QGEMM_INIT, .m = m, .a = xl_mat_rows(NULL, k, XL_F16),
@@ -142,7 +124,7 @@ static struct xl__qgemm_canonical bind(const xl_qgemm *g)
 static void refused(const xl_qgemm *g, const char *word)
 {
     struct xl__limits l;
-    make_limits(&l);
+    test_h200_limits(&l);
     const struct xl__qgemm_canonical c = bind(g);
     const char *why = xl__qgemm_wgmma.refuses(&l, &c);
     if (!word != !why || (word && !strstr(why, word)))
@@ -212,7 +194,7 @@ static void sets(void **state)
     unsigned n_plans = 0, n = 0;
     (void)state;
     assert_non_null(p);
-    make_limits(&l);
+    test_h200_limits(&l);
     const struct xl__tunable *t = xl__qgemm_wgmma.tunables;
     for (size_t i = 0; i < 4 * sizeof rows / sizeof *rows; i++) {
         xl_qgemm g =
