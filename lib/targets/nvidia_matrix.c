@@ -61,7 +61,7 @@ static const struct xl__mma_model mma_sync = { /* NV-36 */
     .bytes_frac = 0.88,
     .attention_frac = {0.34, 0.37}, /* NV-62 */
     .attention_split_frac = {0.45, 0.48}, /* NV-66 */
-    .attention_terms_frac = {0.27, 0.29}, /* NV-69: estimated */
+    .attention_terms_frac = {0.45, 0.45}, /* NV-69 */
     .attention_bytes_frac = 0.95,
     .attention_load_bytes = 20,
 };

@@ -304,14 +304,15 @@ bool xl__attention_mma_listed(const xl_matrix_op *op, size_t i,
 
 /* -- cost ----------------------------------------------------------------- */
 
-/* k and v from memory, or from the cache for each group, beside products; a
- * tile's start; the parts, which are written and read once more. */
+/* k and v from memory, or from the cache for each group, beside products, then
+ * scores, where they are more than scaled (NV-68); a tile's start; the parts,
+ * which are written and read once more. */
 static struct xl__cost cost_of(const struct xl__limits *l,
                                const struct xl__attention_canonical *c,
                                const xl_matrix_op *op, const struct layout *s,
                                size_t parts)
 {
-    enum { VISITS = 2 };
+    enum { VISITS = 2, FLOP_OF_SCORE = 100 };
     static const double ns_per_s = 1e9;
     const struct xl__mma_model *m = l->model.mma;
     const size_t rows = c->n_q * xl__attention_share(c),
@@ -341,7 +342,12 @@ static struct xl__cost cost_of(const struct xl__limits *l,
     const double clock = (double)xl__n_units(l) * op->flop_per_clock / rate;
     const double load =
         loaded * clock / ((double)xl__n_units(l) * m->attention_load_bytes);
-    const double both = fmax(multiply, load) + m->shown * fmin(multiply, load);
+    const double score = xl__attention_has_score(c)
+                             ? FLOP_OF_SCORE * padded_rows *
+                                   xl__attention_pairs(c) / xl__rate_fma(l)
+                             : 0;
+    const double both =
+        fmax(multiply, load) + m->shown * fmin(multiply, load) + score;
     const double compute = both / fill + waves * m->begin_clocks * clock,
                  copy = xl__attention_bytes(c) / (bytes_rate * fill);
     return (struct xl__cost){

@@ -88,13 +88,12 @@ static bool is_ragged(const struct xl__attention_canonical *c)
 static double block_clocks(const struct xl__attention_canonical *c,
                            const struct xl__attention_tile *t)
 {
-    enum { OF_CAP = 40, OF_OPERAND = 8 };
-    const double of_score = c->score ? c->score->flop : 0;
-    const double each =
-        OF_CAP * (double)c->has_cap +
-        OF_OPERAND *
-            (of_score + (double)(xl__attention_has(c, XL__ATTENTION_MASK) +
-                                 xl__attention_has(c, XL__ATTENTION_SLOPES)));
+    enum { OF_CAP = 36, OF_ROW = 8, OF_FLOP = 2, OF_OPERAND = 2 };
+    const unsigned rows = xl__attention_has(c, XL__ATTENTION_MASK) +
+                          xl__attention_has(c, XL__ATTENTION_SLOPES);
+    double each = OF_CAP * (double)c->has_cap + OF_ROW * rows;
+    if (c->score)
+        each += OF_FLOP * c->score->flop + OF_OPERAND * c->score->n_operands;
     return t->block_clocks + each * (double)(t->queries * t->keys) / LANES;
 }
 

@@ -287,6 +287,35 @@ static void scores(void **state)
     }
 }
 
+/* Of scores in the caller's text these tiles have the least estimate, as they
+ * have the least time (NV-68). */
+static void texts(void **state)
+{
+    static const struct {
+        double flop;
+        unsigned n_operands;
+    } expected[] = {{2, 2}, {18, 0}}; /* x + slope * at, 20 * tanh(x / 20) */
+    (void)state;
+    struct xl__limits l;
+    test_h200_limits(&l);
+    for (size_t i = 0; i < 4; i++) {
+        const struct xl__epilogue_text text = {.flop = expected[i % 2].flop,
+                                               .n_operands =
+                                                   expected[i % 2].n_operands};
+        struct xl__attention_canonical c =
+            make_case(4, 16, 16, 4096, 4096, i < 2 ? 64 : 128, false, false);
+        c.score = &text;
+        struct xl__plan *ours = plan_of(&l, &c), *p = calloc(1, sizeof *p);
+        struct xl__params params;
+        xl__attention_mma.choose(&l, &c, &params);
+        assert_non_null(p);
+        assert_int_equal(XL_OK, xl__attention_mma.plan(&l, &c, &params, p));
+        assert_true(ours->est_ns < p->est_ns);
+        free(ours);
+        free(p);
+    }
+}
+
 /* The element that the kernel reads for a sequence, head, row and column, from
  * the constant words of the head, where steps of the maps are from steps_at
  * on, and of the i-th map. */
@@ -437,7 +466,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(scores),          cmocka_unit_test(gradient_refuses),
         cmocka_unit_test(gradient_memory), cmocka_unit_test(tiles),
         cmocka_unit_test(f8_plans),        cmocka_unit_test(layouts),
-        cmocka_unit_test(lengths),
+        cmocka_unit_test(lengths),         cmocka_unit_test(texts),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("attention_wgmma", tests, NULL, NULL);
