@@ -29,6 +29,7 @@
  *               for each BQ rows.
  * Source:       Dao, Fu, Ermon, Rudra, Re 2022, arXiv:2205.14135. */
 #include "attention/tile.clh"
+#include "common/exp2.clh"
 
 #ifndef BQ
 #define BQ 16
@@ -41,6 +42,8 @@
 /* Lines in local memory are apart by an odd number of vectors. */
 #define QLD (DP + 4)
 #define PLD (BK + 4)
+#define LOG2_E 1.44269504f
+#define WEIGHT(score, shift) XL_EXP2(1, ((score) - (shift)) * LOG2_E)
 
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 void attention_flash(ATTENTION_PARAMS)
@@ -57,10 +60,13 @@ void attention_flash(ATTENTION_PARAMS)
         return; /* the whole group */
     /* The last rows begin: under a causal mask they have the most keys. */
     const ulong row0 = (n_tiles - 1 - xl_group_id(0)) * BQ;
+    const ulong query0 = row0 / n.share;
+    const uint share = (uint)n.share, head0 = (uint)(row0 - query0 * share),
+               last_row = (uint)min(rows - row0, (ulong)BQ) - 1;
 /* Query and head of row r; past the last row the last one again. */
-#define AT_ROW(r) min(row0 + (r), rows - 1)
-#define QUERY(r) (AT_ROW(r) / n.share)
-#define HEAD(r) (g * n.share + AT_ROW(r) % n.share)
+#define AT_ROW(r) (head0 + min((uint)(r), last_row))
+#define QUERY(r) (query0 + AT_ROW(r) / share)
+#define HEAD(r) (g * n.share + AT_ROW(r) % share)
 /* W columns of a block of keys from j on; 0 past the last one. */
 #define LOAD_KEYS(x, view, c0)                                                \
     for (uint i = item; i < BK * LX; i += WG) {                               \
@@ -82,16 +88,17 @@ void attention_flash(ATTENTION_PARAMS)
     for (uint r = 0; r < RQ; r++) {
         /* The sink counts once in a row: in its first item. */
         top[r] = SINK(b, HEAD(ly + r * LY));
-        total[r] = lx == 0 ? exp(top[r] - shift_of(top[r])) : 0.0f;
+        total[r] = lx == 0 ? WEIGHT(top[r], shift_of(top[r])) : 0.0f;
 #pragma unroll
         for (uint c = 0; c < NC; c++)
             sums[r][c] = (float4)(0.0f);
     }
     k += KEYS_AT(at.k, b, g);
     v += KEYS_AT(at.v, b, g);
-    const ulong end = ROW(b, HEAD(BQ - 1), QUERY(BQ - 1)).last;
-    for (ulong j = ROW(b, HEAD(0), QUERY(0)).first / BK * BK; j < end;
-         j += BK) {
+    /* Keys that the first and the last row see: all rows see those of both. */
+    const struct keys least = keys_of(n, QUERY(0)),
+                      most = keys_of(n, QUERY(BQ - 1));
+    for (ulong j = least.first / BK * BK; j < most.last; j += BK) {
         const uint n_keys = (uint)min((ulong)BK, n.n_kv - j);
         float x[RQ][RK];
 #pragma unroll
@@ -123,26 +130,45 @@ void attention_flash(ATTENTION_PARAMS)
 #pragma unroll
         for (uint r = 0; r < RQ; r++) {
             const struct row row = ROW(b, HEAD(ly + r * LY), QUERY(ly + r * LY));
-            float most = -INFINITY;
 #pragma unroll
             for (uint i = 0; i < RK; i++) {
-                const ulong key = j + lx + i * LX;
-                x[r][i] = seen_score(
-                    row, K_SCALED(x[r][i], b, g, min(key, n.n_kv - 1)),
-                    key XL_PROLOGUE_ARGS);
-                most = fmax(most, x[r][i]);
+                const ulong key = min(j + lx + i * LX, n.n_kv - 1);
+                x[r][i] = score(row, K_SCALED(x[r][i], b, g, key),
+                                key XL_PROLOGUE_ARGS);
             }
-            maxima[(ly + r * LY) * LX + lx] = most;
+        }
+        if (j < most.first || j + BK > least.last) {
+#pragma unroll
+            for (uint r = 0; r < RQ; r++) {
+                const struct keys seen = keys_of(n, QUERY(ly + r * LY));
+                const int first = (int)clamp((long)(seen.first - j), 0L, (long)BK),
+                          last = (int)clamp((long)(seen.last - j), 0L, (long)BK);
+#pragma unroll
+                for (uint i = 0; i < RK; i++) {
+                    const int key = (int)(lx + i * LX);
+                    if (key < first || key >= last)
+                        x[r][i] = -INFINITY;
+                }
+            }
+        }
+#pragma unroll
+        for (uint r = 0; r < RQ; r++) {
+            float greatest = x[r][0];
+#pragma unroll
+            for (uint i = 1; i < RK; i++)
+                greatest = fmax(greatest, x[r][i]);
+            maxima[(ly + r * LY) * LX + lx] = greatest;
         }
         barrier(CLK_LOCAL_MEM_FENCE); /* also: weights and tile were read */
 #pragma unroll
         for (uint r = 0; r < RQ; r++) {
             float now = top[r];
 #pragma unroll
-            for (uint i = 0; i < LX; i++)
-                now = fmax(now, maxima[(ly + r * LY) * LX + i]);
+            for (uint i = 0; i < LX / 4; i++)
+                now = fmax(now,
+                           max_4(vload4(i, maxima + (ly + r * LY) * LX)));
             const float shift = shift_of(now);
-            const float factor = exp(top[r] - shift);
+            const float factor = WEIGHT(top[r], shift);
             top[r] = now;
             total[r] *= factor;
 #pragma unroll
@@ -150,7 +176,7 @@ void attention_flash(ATTENTION_PARAMS)
                 sums[r][c] *= factor;
 #pragma unroll
             for (uint i = 0; i < RK; i++) {
-                const float weight = exp(x[r][i] - shift);
+                const float weight = WEIGHT(x[r][i], shift);
                 total[r] += weight;
                 weights[(ly + r * LY) * PLD + lx + i * LX] = V_SCALED(
                     weight, b, g, min(j + lx + i * LX, n.n_kv - 1));
@@ -192,11 +218,11 @@ void attention_flash(ATTENTION_PARAMS)
         if (row0 + ly + r * LY >= rows)
             continue;
         const ulong h = HEAD(ly + r * LY), i = QUERY(ly + r * LY);
-        const float share = share_of(sum);
+        const float unit = share_of(sum);
         __global ELEM(OT) *to = o + ROW_AT(at.o, b, h, i);
 #pragma unroll
         for (uint c = 0; c < NC; c++)
-            store_4(to, c * W + lx * 4, sums[r][c] * share);
+            store_4(to, c * W + lx * 4, sums[r][c] * unit);
         if (lx == 0)
             STORE_LSE(b, h, i, shift_of(top[r]), sum);
     }

@@ -18,15 +18,18 @@ static const struct xl__tunable tunables[] = {
     [LY] = {"LY", "items along the rows", {8, 16, 0}},
     {NULL, NULL, {0}}};
 
-/* Largest first; each has at most 4 rows and 4 keys an item. */
+/* Largest tiles of an item first: the more rows and keys it has, the fewer
+ * bytes it reads from local memory for an FMA. */
 static const int sets[][N_TUNABLES] = {
-    {64, 64, 16, 16}, {32, 64, 16, 8}, {32, 32, 16, 8}, {32, 32, 8, 8},
-    {16, 32, 8, 8},   {8, 32, 8, 8},   {8, 16, 8, 8}};
+    {64, 32, 8, 8},  {64, 64, 8, 16}, {64, 64, 16, 16},
+    {32, 64, 16, 8}, {32, 32, 16, 8}, {32, 32, 8, 8},
+    {16, 32, 8, 8},  {8, 32, 8, 8},   {8, 16, 8, 8}};
 enum { N_SETS = sizeof sets / sizeof *sets };
 
 /* The kernel's. */
 struct layout {
     size_t bq, bk, lx, wg, w, dp, local_bytes;
+    double rows, keys; /* of an item */
 };
 
 static struct layout layout_of(const struct xl__attention_canonical *c,
@@ -38,6 +41,8 @@ static struct layout layout_of(const struct xl__attention_canonical *c,
     s.wg = s.lx * (size_t)value[LY];
     s.w = VECTOR * s.lx;
     s.dp = xl__round_up(c->d_head, s.w);
+    s.rows = (double)(s.bq * s.lx / s.wg);
+    s.keys = (double)(s.bk / s.lx);
     s.local_bytes = sizeof(float) *
                     (s.bq * (s.dp + VECTOR) + s.bk * (s.w + VECTOR) +
                      s.bq * (s.bk + VECTOR) + s.bq * s.lx);
@@ -69,6 +74,25 @@ static bool fits(const struct xl__limits *l,
            !xl__iterations_refused(l, iterations_of(c, s));
 }
 
+/* Items have more than 4 rows and keys: whether their registers hold sums,
+ * scores, a vector of each key and of a row, and what is kept of each row, and
+ * a unit has enough of them at a time. */
+static bool is_too_large(const struct xl__limits *l, const struct layout *s)
+{
+    enum { SMALL = 16, OF_ROW = 5, SOME = 20, ENOUGH_ITEMS = 256 };
+    if (s->rows * s->keys <= SMALL)
+        return false;
+    if (!xl__is(l, XL__F_has_local_mem))
+        return true;
+    const double registers = s->rows * (double)(s->dp / s->lx) +
+                             s->rows * s->keys + VECTOR * (s->keys + 1) +
+                             OF_ROW * s->rows + SOME;
+    return registers > xl__num_or(l, XL__F_registers_per_item,
+                                  xl__model(l, XL__M_item_registers)) ||
+           xl__size_or(l, XL__F_local_mem_bytes, 0) / s->local_bytes * s->wg <
+               ENOUGH_ITEMS;
+}
+
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     for (unsigned i = 0; i < N_SETS; i++) {
@@ -90,7 +114,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     unsigned best = N_SETS - 1;
     for (unsigned i = 0; i < N_SETS; i++) {
         const struct layout s = layout_of(c, sets[i]);
-        if (!fits(l, c, &s))
+        if (!fits(l, c, &s) || is_too_large(l, &s))
             continue;
         best = i;
         if (s.local_bytes * RESIDENT <= room &&
@@ -114,13 +138,12 @@ static bool is_aligned(const struct xl__attention_canonical *c)
 }
 
 /* Bytes that an item reads from local memory for an FMA: values of q and k for
- * the scores of its rows and keys, weights and values of v for its sums. */
+ * the scores of its rows and keys, weights and values of v for its sums
+ * (NV-71). */
 static double local_bytes_per_fma(const struct layout *s)
 {
-    const double element = sizeof(float),
-                 rows = (double)(s->bq * s->lx / s->wg),
-                 keys = (double)(s->bk / s->lx);
-    return element * (1 / rows + 1 / keys + 1 / rows + 1 / (double)VECTOR) / 2;
+    return (double)sizeof(float) *
+           (1 / s->rows + 1 / s->keys + 1 / s->rows + 1 / (double)VECTOR) / 2;
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
