@@ -625,6 +625,48 @@ static void check_one(const struct xl__limits *l,
     free(p);
 }
 
+/* Parts of a tile, of those the even ones; 0: the tiles are divided evenly.
+ * check_order() sees that each stage is computed and each part added once. */
+static void equal_parts(void **state)
+{
+    static const struct {
+        size_t m, n, k, bm, bn, parts;
+    } seen[] = {{256, 1024, 6272, 64, 64, 2}, {128, 512, 25088, 64, 64, 8},
+                {64, 256, 100352, 64, 64, 0}, {64, 512, 50176, 64, 64, 0},
+                {256, 512, 25000, 64, 64, 4}, {512, 512, 6272, 64, 64, 2}};
+    struct xl__plan *plan = xl__calloc(1, sizeof *plan);
+    struct xl__limits l;
+    (void)state;
+    assert_non_null(plan);
+    test_h200_limits(&l);
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        enum { STAGE = 64 };
+        struct xl__gemm_canonical c;
+        struct xl__params p;
+        rows_of(seen[i].m, seen[i].n, seen[i].k, &c);
+        xl__gemm_wgmma.choose(&l, &c, &p);
+        p.value[XL__GEMM_TM] = (int)seen[i].bm;
+        p.value[XL__GEMM_TN] = (int)seen[i].bn;
+        p.value[XL__GEMM_TK + 1] = 4; /* stages in local memory */
+        p.value[XL__GEMM_TK + 3] = 2; /* cut */
+        memset(plan, 0, sizeof *plan);
+        assert_int_equal(XL_OK, xl__gemm_wgmma.plan(&l, &c, &p, plan));
+        check_plan(&l, plan);
+        const struct tile_args t = read_tile_args(product_of(plan));
+        const size_t stages = xl__ceil_div(seen[i].k, STAGE);
+        if (seen[i].parts == 0) {
+            assert_int_equal(t.units, stages);
+            continue;
+        }
+        assert_int_equal(t.extra, 0);
+        assert_int_equal(t.units, t.each * seen[i].parts);
+        assert_int_equal(t.groups, t.tiles * seen[i].parts);
+        assert_in_range(t.units, stages, stages + t.each - 1);
+    }
+    xl__limits_clear(&l);
+    free(plan);
+}
+
 static void plans(void **state)
 {
     struct xl__limits l;
@@ -672,12 +714,12 @@ static void refused(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_words),   cmocka_unit_test(map_refused),
-        cmocka_unit_test(model_picks), cmocka_unit_test(model_thin),
-        cmocka_unit_test(model_fits),  cmocka_unit_test(model_cuts),
-        cmocka_unit_test(epilogue_forms),
-        cmocka_unit_test(few_rows),    cmocka_unit_test(rounded),
-        cmocka_unit_test(plans),       cmocka_unit_test(refused),
+        cmocka_unit_test(map_words),      cmocka_unit_test(map_refused),
+        cmocka_unit_test(model_picks),    cmocka_unit_test(model_thin),
+        cmocka_unit_test(model_fits),     cmocka_unit_test(model_cuts),
+        cmocka_unit_test(epilogue_forms), cmocka_unit_test(few_rows),
+        cmocka_unit_test(rounded),        cmocka_unit_test(plans),
+        cmocka_unit_test(equal_parts),    cmocka_unit_test(refused),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("wgmma", tests, NULL, NULL);

@@ -249,6 +249,30 @@ static bool is_listed(const struct xl__wgmma_tiling *v)
            v->t.bk * xl_dtype_bytes(v->job->in) == LINE_BYTES;
 }
 
+/* Give each cut tile the same number of parts where that takes little longer
+ * than an even share, NV-72: then the groups of one part read the same k of
+ * all tiles at the same time, and the cache reads a line once for several of
+ * them; so only where tiles share lines, each of A and B being read twice or
+ * more on average. The last part of a tile may have stages behind k, which add
+ * 0. */
+static void align_parts(struct xl__wgmma_tiling *v)
+{
+    enum { SLACK = 16, LEAST_READS = 2 };
+    struct xl__stream_k *s = &v->stream;
+    if (s->whole > 0 || s->groups < 2 * s->tiles ||
+        v->tiles_m * v->tiles_n * (v->t.bm + v->t.bn) <
+            LEAST_READS * (v->m + v->n))
+        return;
+    const size_t longest = s->each + (s->extra > 0);
+    const size_t each = xl__ceil_div(v->units, s->groups / s->tiles);
+    if (each < LEAST_UNITS || each > longest + longest / SLACK)
+        return;
+    v->units = s->units = xl__round_up(v->units, each);
+    s->each = each;
+    s->extra = 0;
+    s->groups = s->tiles * (v->units / each);
+}
+
 /* The kernel counts in 32 bits, coordinates have 31. */
 static bool count_tiles(const struct xl__limits *l, struct xl__wgmma_tiling *v)
 {
@@ -273,6 +297,7 @@ static bool count_tiles(const struct xl__limits *l, struct xl__wgmma_tiling *v)
     v->stream = xl__stream_k_divide(v->tiles, v->units,
                                     xl__size_or(l, XL__F_compute_units, 1),
                                     LEAST_UNITS);
+    align_parts(v);
     return v->stream.tiles * v->units <= INT32_MAX &&
            (double)xl__wgmma_sums_bytes(v) <=
                xl__num_or(l, XL__F_max_alloc_bytes, INFINITY);
