@@ -23,6 +23,10 @@
  * -D:           WG      items of a group
  *               VEC     words of one access: 1 2 4 8 16
  *               UNROLL  accesses in flight
+ *               PAST    1: write, copy and triad store past the caches; CPUs
+ *               APART   1: the UNROLL reads in flight are count / UNROLL
+ *                       accesses of an item apart, for prefetchers that follow
+ *                       a few streams each at its own pace; else adjacent
  *               ONLY    compile only this kernel: 1 random, 2 read, 3 write,
  *                       4 copy, 5 triad; 0 all. Drivers that keep binaries
  *                       compile all kernels
@@ -35,12 +39,29 @@
 #ifndef UNROLL
 #define UNROLL 4
 #endif
+#ifndef PAST
+#define PAST 0
+#endif
+#ifndef APART
+#define APART 0
+#endif
 #ifndef ONLY
 #define ONLY 0
 #endif
 #define WANTED(n) (ONLY == 0 || ONLY == n)
 
+#if PAST && !defined(XL_IS_CPU)
+#define XL_IS_CPU 1
+#endif
+
+#include "common/prefetch.clh"
 #include "common/vector.clh"
+
+#if PAST
+#define PUT(x, p) XL_STREAM(x, p)
+#else
+#define PUT(x, p) (*(p) = (x))
+#endif
 
 /* The first access of this item in a block; buffers have fewer than 2^32
  * words. */
@@ -70,8 +91,10 @@ __kernel void read(__global const words *restrict src,
     words sum = (words)(0);
     for (uint j = 0; j < count; j += UNROLL) {
 #pragma unroll
-        for (uint u = 0; u < UNROLL; u++)
-            sum += src[start + (j + u) * WG];
+        for (uint u = 0; u < UNROLL; u++) {
+            const uint at = APART ? j / UNROLL + u * (count / UNROLL) : j + u;
+            sum += src[start + at * WG];
+        }
     }
     const uint total = SUM(sum);
     if (total == key)
@@ -88,7 +111,7 @@ __kernel void write(__global words *restrict dst, const uint count)
         for (uint u = 0; u < UNROLL; u++) {
             const uint at = start + (j + u) * WG;
             const words x = ((words)(at * VEC) + IOTA) * 0x9e3779b1u;
-            dst[at] = x ^ (x >> 15);
+            PUT(x ^ (x >> 15), dst + at);
         }
     }
 }
@@ -106,7 +129,7 @@ __kernel void copy(__global const words *restrict src,
 #pragma unroll
             for (uint u = 0; u < UNROLL; u++) {
                 const uint at = start + (j + u) * WG;
-                dst[at] = src[at];
+                PUT(src[at], dst + at);
             }
         }
         block += hop;
@@ -126,7 +149,7 @@ __kernel void triad(__global const words *restrict src,
 #pragma unroll
         for (uint u = 0; u < UNROLL; u++) {
             const uint at = start + (j + u) * WG;
-            dst[at] = src[at] + factor * other[at];
+            PUT(src[at] + factor * other[at], dst + at);
         }
     }
 }

@@ -102,8 +102,8 @@ enum xl__ask {
  XX(peak_matrix_i8_flop_per_s, NUMBER, "flop/s", NONE, 0,                        1, "matrix engine peak, i8 into i32") \
  XX(peak_matrix_f8_flop_per_s, NUMBER, "flop/s", NONE, 0,                        1, "matrix engine peak, 8-bit floats into f32") \
  XX(read_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, read") \
- XX(write_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "global memory, write") \
- XX(copy_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, copy, both ways counted") \
+ XX(write_bytes_per_s,    NUMBER, "B/s",    NONE, 0,                             1, "global memory, write; CPUs: past the caches") \
+ XX(copy_bytes_per_s,     NUMBER, "B/s",    NONE, 0,                             1, "global memory, copy, both ways counted; CPUs: past the caches") \
  XX(llc_bytes_per_s,      NUMBER, "B/s",    NONE, 0,                             1, "copy inside the last-level cache") \
  XX(l1_bytes,             NUMBER, "B",      NONE, 0,                             1, "first cache of a compute unit") \
  XX(l1_ns,                NUMBER, "ns",     NONE, 0,                             1, "one dependent load from it") \

@@ -28,6 +28,8 @@ XL__PRIVATE_API double xl__bound_matrix(const struct xl__limits *l,
 /* The fact with the measured peak for operands of this type; XL__N_FACTS: a
  * matrix engine has no such products. */
 XL__PRIVATE_API enum xl__fact_id xl__peak_matrix(xl_dtype in);
-double xl__rate_memory(const struct xl__limits *l); /* B/s */
+/* B/s of a copy, on CPUs by stores past the caches (CP-24); where that is not
+ * known of reading, else of the class of device. */
+double xl__rate_memory(const struct xl__limits *l);
 
 #endif

@@ -199,8 +199,9 @@ static void plan_launches(const struct xl__synthetic_target *on,
 }
 
 /* Plans `rounds` copies of a number of bytes, as bandwidth.c does. */
-static void plan_copy(const struct xl__synthetic_target *on, size_t bytes,
-                      size_t rounds, struct xl__synthetic_run *r)
+static struct xl__step *plan_copy(const struct xl__synthetic_target *on,
+                                  size_t bytes, size_t rounds,
+                                  struct xl__synthetic_run *r)
 {
     enum { WIDE_VEC = 4, SCALAR_VEC = 16 };
     static const double golden = 0.6180339887;
@@ -230,6 +231,7 @@ static void plan_copy(const struct xl__synthetic_target *on, size_t bytes,
     r->plan.bytes = moved * (double)rounds;
     r->counts.bytes[XL_LEVEL_DRAM] = r->plan.bytes;
     r->counts.footprint_bytes = moved;
+    return s;
 }
 
 static void plan_stream(const struct xl__synthetic_target *on,
@@ -241,7 +243,8 @@ static void plan_stream(const struct xl__synthetic_target *on,
     (void)iterations;
     while ((double)bytes / 2 >= fmax(enough, llc))
         bytes /= 2;
-    plan_copy(on, bytes, 1, r);
+    struct xl__step *s = plan_copy(on, bytes, 1, r);
+    xl__define(s, "PAST", on->scalar);
 }
 
 static void plan_resident(const struct xl__synthetic_target *on,

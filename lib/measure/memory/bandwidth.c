@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Probe `bandwidth`: read, write, copy and triad of global memory beyond the
  * last-level cache, and a copy inside it. The best of several launch shapes is
- * the device's rate. Results are read back at random, so a launch that did
- * nothing is detected. Source: J. McCalpin, "Memory bandwidth and machine
- * balance", 1995. */
+ * the device's rate; on CPUs some store past the caches. Results are read back
+ * at random, so a launch that did nothing is detected. Source: J. McCalpin,
+ * "Memory bandwidth and machine balance", 1995. */
 #include <math.h>
 
 #include "base/alloc.h"
@@ -33,27 +33,44 @@ static const struct {
     [NEAR]  = {"copy_llc", "copy",  4, 2,      XL__F_llc_bytes_per_s},
 };
 
+/* How items access memory. Of CPUs only: stores past the caches, which do not
+ * read their lines first (CP-24), and reads of UNROLL runs alternately. */
+enum access_mode { PLAIN, PAST, APART, N_MODES };
+
+static const struct {
+    unsigned kinds; /* bits: those that have this mode */
+    const char *found;
+} modes[N_MODES] = {
+    [PLAIN] = {~0u, NULL},
+    [PAST]  = {1 << WRITE | 1 << COPY | 1 << TRIAD, "past_caches"},
+    [APART] = {1 << READ, "apart"},
+};
+
 /* Launch shapes. Where items are threads, one long run per item is best
  * (CP-04), elsewhere adjacent accesses by adjacent items. */
 static const struct access_shape {
     unsigned vec, wg;
+    enum access_mode mode;
     bool scalar, wide, quick;
 } shapes[] = {
-    /* vec  wg    scalar wide   quick */
-    {16,    1,    true,  false, true},
-    {4,     256,  false, true,  true},
-    {1,     256,  false, true,  true},
-    {2,     256,  false, true,  false},
-    {8,     1,    true,  false, false},
-    {1,     64,   true,  true,  false},
-    {4,     64,   true,  true,  false},
-    {4,     1024, false, true,  false},
-    {8,     256,  false, true,  false},
-    {16,    64,   false, true,  false},
+    /* vec  wg    mode   scalar wide   quick */
+    {16,    1,    PLAIN, true,  false, true},
+    {16,    1,    PAST,  true,  false, true},
+    {16,    1,    APART, true,  false, true},
+    {4,     256,  PLAIN, false, true,  true},
+    {1,     256,  PLAIN, false, true,  true},
+    {2,     256,  PLAIN, false, true,  false},
+    {8,     1,    PLAIN, true,  false, false},
+    {8,     1,    APART, true,  false, false},
+    {1,     64,   PLAIN, true,  true,  false},
+    {4,     64,   PLAIN, true,  true,  false},
+    {4,     1024, PLAIN, false, true,  false},
+    {8,     256,  PLAIN, false, true,  false},
+    {16,    64,   PLAIN, false, true,  false},
 };
 /* clang-format on */
 
-enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, NONE = -1 };
 
 struct test_buffers {
     cl_mem src, other, dst, kept;
@@ -118,6 +135,8 @@ static void plan_kind(enum access_kind kind, const struct launch_layout *a,
     xl__define(s, "WG", (long)a->wg);
     xl__define(s, "VEC", (long)a->shape.vec);
     xl__define(s, "UNROLL", UNROLL);
+    xl__define(s, "PAST", a->shape.mode == PAST);
+    xl__define(s, "APART", a->shape.mode == APART);
     xl__define(s, "ONLY", (long)kinds[kind].only);
     if (kind != WRITE)
         xl__arg_mem(s, 1);
@@ -191,6 +210,8 @@ static void init_row(const struct xl__session *p, xl_row *row,
     xl_row_shape(row, "bytes", (double)(a->words * WORD));
     xl_row_found(row, "vector", a->shape.vec);
     xl_row_found(row, "group", (double)a->wg);
+    if (modes[a->shape.mode].found)
+        xl_row_found(row, modes[a->shape.mode].found, 1);
     if (!isnan(ecc)) /* error correction may cost bandwidth */
         xl_row_found(row, "ecc", ecc);
 }
@@ -231,13 +252,18 @@ fail:
 
 /* -- the best of several -------------------------------------------------- */
 
-/* Is this shape tried on this device? */
-static bool is_candidate(const struct xl__session *p,
-                         const struct access_shape *shape)
+/* Is this shape tried for `kind` on this device? Quick runs take the shape
+ * `plain`, if it is known, instead of the others of its mode. */
+static bool is_candidate(const struct xl__session *p, enum access_kind kind,
+                         int shape, int plain)
 {
-    const bool scalar = xl__probe_is_scalar(&p->q->ctx->device->seen);
-    return (scalar ? shape->scalar : shape->wide) &&
-           (shape->quick || !p->how->quick);
+    const struct xl__limits *l = &p->q->ctx->device->seen;
+    const struct access_shape *s = &shapes[shape];
+    if (!(modes[s->mode].kinds & 1u << kind) ||
+        !(xl__probe_is_scalar(l) ? s->scalar : s->wide))
+        return false;
+    return !p->how->quick ||
+           (s->mode == PLAIN && plain != NONE ? shape == plain : s->quick);
 }
 
 /* A shape that the device cannot run is skipped. */
@@ -248,19 +274,28 @@ static bool is_excusable(xl_status status)
            status == CL_INVALID_WORK_GROUP_SIZE;
 }
 
-/* Finds the best shape from `first` to `end`; *at: its index, -1 if there is
- * none. */
-static xl_status find_best_shape(struct xl__session *p,
-                                 const struct test_buffers *m,
-                                 enum access_kind kind, int first, int end,
-                                 xl_row *best, int *at)
+/* The best shape of each mode, or NONE, and its row. */
+struct best_shapes {
+    int at[N_MODES];
+    xl_row row[N_MODES];
+};
+
+/* Tries the shapes of `kind`. Those whose result is wrong are reported and not
+ * among the best. */
+static xl_status find_best_shapes(struct xl__session *p,
+                                  const struct test_buffers *m,
+                                  enum access_kind kind, int plain,
+                                  struct best_shapes *best)
 {
     xl_status status = XL_OK;
+    bool has_run = false;
     xl_row row;
-    *at = -1;
-    for (int i = first; i < end; i++) {
-        if (!is_candidate(p, &shapes[i]))
+    for (unsigned k = 0; k < N_MODES; k++)
+        best->at[k] = NONE;
+    for (int i = 0; i < N_SHAPES; i++) {
+        if (!is_candidate(p, kind, i, plain))
             continue;
+        const enum access_mode mode = shapes[i].mode;
         const struct launch_layout a = choose_layout(p, shapes[i], m->bytes);
         status = measure_kind(p, m, kind, &a, &row);
         if (status != XL_OK && is_excusable(status)) {
@@ -269,17 +304,31 @@ static xl_status find_best_shape(struct xl__session *p,
             continue;
         }
         TRY(status);
-        if (*at < 0 || xl__row_is_better(&row, best)) {
-            *best = row;
-            *at = i;
+        has_run = true;
+        if (row.verdict == XL_ROW_REJECTED) {
+            xl__probe_emit(p, &row);
+        } else if (best->at[mode] == NONE ||
+                   xl__row_is_better(&row, &best->row[mode])) {
+            best->row[mode] = row;
+            best->at[mode] = i;
         }
     }
-    if (*at < 0)
+    if (!has_run)
         TRY(xl__error_set(&p->q->error, XL_UNSUPPORTED,
                           "no launch shape of %s runs here",
                           kinds[kind].name));
 fail:
     return status;
+}
+
+static xl_row *best_row(struct best_shapes *best)
+{
+    xl_row *row = NULL;
+    for (unsigned k = 0; k < N_MODES; k++)
+        if (best->at[k] != NONE &&
+            (!row || xl__row_is_better(&best->row[k], row)))
+            row = &best->row[k];
+    return row;
 }
 
 static void set_fact(struct xl__session *p, enum access_kind kind,
@@ -292,24 +341,24 @@ static void set_fact(struct xl__session *p, enum access_kind kind,
                              xl__probe_peak(row));
 }
 
-/* Measures beyond the caches. Quick runs use the shape that copies best for
- * all kinds, and omit triad, which is no roof. */
+/* Measures beyond the caches; *plain: the plain shape that copies best, or
+ * NONE. Quick runs use it for all kinds, and omit triad, which is no roof. */
 static xl_status measure_far(struct xl__session *p,
-                             const struct test_buffers *m, int *shape)
+                             const struct test_buffers *m, int *plain)
 {
     static const enum access_kind order[] = {COPY, READ, WRITE, TRIAD};
     xl_status status = XL_OK;
-    xl_row row;
-    int at = 0;
+    struct best_shapes best;
     const unsigned n = sizeof order / sizeof *order - (p->how->quick ? 1 : 0);
     for (unsigned i = 0; i < n; i++) {
-        const bool all = i == 0 || !p->how->quick;
-        TRY(find_best_shape(p, m, order[i], all ? 0 : *shape,
-                            all ? N_SHAPES : *shape + 1, &row, &at));
-        if (i == 0)
-            *shape = at;
-        xl__probe_emit(p, &row);
-        set_fact(p, order[i], &row);
+        TRY(find_best_shapes(p, m, order[i], *plain, &best));
+        if (order[i] == COPY)
+            *plain = best.at[PLAIN];
+        xl_row *row = best_row(&best);
+        if (!row)
+            continue;
+        xl__probe_emit(p, row);
+        set_fact(p, order[i], row);
     }
 fail:
     return status;
@@ -346,7 +395,7 @@ static xl_status run_bandwidth_probe(struct xl__session *p)
     struct test_buffers m = {NULL, NULL, NULL,
                              NULL, 0,    xl__probe_near_bytes(l)};
     size_t other = SIZE_MAX, dst;
-    int shape = 0;
+    int plain = NONE;
     TRY(xl_buffer_create(p->q, WORD, &m.kept));
     TRY(xl__probe_buffer(p, xl__probe_far_bytes(l, p->how->quick), &m.src,
                          &m.bytes));
@@ -354,9 +403,10 @@ static xl_status run_bandwidth_probe(struct xl__session *p)
         TRY(xl__probe_buffer(p, m.bytes, &m.other, &other));
     TRY(xl__probe_buffer(p, m.bytes, &m.dst, &dst));
     m.bytes = xl__min_size(m.bytes, xl__min_size(other, dst));
-    TRY(measure_far(p, &m, &shape));
-    if (m.near_bytes >= 2 * (64 << 10) && m.near_bytes <= m.bytes)
-        TRY(measure_near(p, &m, shape));
+    TRY(measure_far(p, &m, &plain));
+    if (plain != NONE && m.near_bytes >= 2 * (64 << 10) &&
+        m.near_bytes <= m.bytes)
+        TRY(measure_near(p, &m, plain));
 fail:
     xl__buffer_release(m.src);
     xl__buffer_release(m.other);
@@ -369,8 +419,9 @@ const struct xl__probe xl__probe_bandwidth = {
     {"bandwidth",
      "Bytes per second of read, write, copy and triad over random words well "
      "beyond the last-level cache, and of a copy inside it; best of several "
-     "launch shapes. Write-allocate traffic of CPUs is not counted, so their "
-     "write, copy and triad stay below read. Fooled by a last-level cache "
+     "launch shapes, on CPUs also of shapes that store past the caches, where "
+     "lines are not read before they are written: kernels with plain stores "
+     "reach less of their write, copy and triad. Fooled by a last-level cache "
      "larger than the driver or the vendor table states.",
      true},
     run_bandwidth_probe};

@@ -90,6 +90,53 @@ static void results_are_the_host_s(void **state)
     test_device_close(&t);
 }
 
+/* -- bandwidth ------------------------------------------------------------ */
+
+/* The passes over the buffer of STREAM, whose writes are counted once. */
+static const struct passes {
+    const char *variant;
+    double n;
+} passes[] = {
+    {"copy", 2}, {"read", 1}, {"write", 1}, {"triad", 3}, {"copy_llc", 2}};
+enum { N_PASSES = sizeof passes / sizeof *passes };
+
+static double value_of(const xl_param *values, unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(values[i].name, name) == 0)
+            return values[i].value;
+    return 1;
+}
+
+static void check_passes(const xl_row *row, void *arg)
+{
+    unsigned *n = arg;
+    assert_true(row->verdict != XL_ROW_REJECTED);
+    for (unsigned i = 0; i < N_PASSES; i++)
+        if (strcmp(row->variant, passes[i].variant) == 0) {
+            const double bytes =
+                value_of(row->shape, row->n_shape, "bytes") *
+                value_of(row->params, row->n_params, "rounds");
+            *n |= 1u << i;
+            assert_true(bytes > 0 && row->bytes == passes[i].n * bytes);
+        }
+}
+
+/* All shapes of all kinds are right, and the bytes are those that move. */
+static void bandwidth_counts_its_bytes(void **state)
+{
+    const xl_probing how = {.seed = 3};
+    struct test_device t;
+    unsigned seen = 0;
+    (void)state;
+    test_device_open(&t, NULL);
+    assert_status(
+        xl_probe_run(t.queue, "bandwidth", &how, check_passes, &seen), XL_OK,
+        xl_error_detail(t.queue));
+    assert_int_equal(seen | 1u << (N_PASSES - 1), (1u << N_PASSES) - 1);
+    test_device_close(&t);
+}
+
 /* -- kernels with faults -------------------------------------------------- */
 
 static const char less[] = "i + 1 < iterations"; /* than all iterations */
@@ -107,6 +154,13 @@ static const struct fault {
     {"constant", "probe/constant.cl", "u * GAP", "(u & 3) * GAP"},
     {"image", "probe/image.cl", "x += HOP_X", "x += 16"},
 };
+/* Of the shapes where items are threads. */
+static const struct fault lines_left = {
+    "bandwidth", "probe/bandwidth.cl", "XL_STREAM(x, p)",
+    "((at) % 8 ? XL_STREAM(x, p) : (void)0)"};
+static const struct fault run_left = {"bandwidth", "probe/bandwidth.cl",
+                                      "u * (count / UNROLL)",
+                                      "(u & 2) * (count / UNROLL)"};
 static const struct fault wrong_values = {"special",
                                           "probe/special_functions.cl",
                                           "F(a, b), i", "F(a, b) * 1.01f, i"};
@@ -156,7 +210,8 @@ static void write_kernels(const char *folder, const struct fault *some,
     write_table(folder, xl__embedded_probes, some, n);
 }
 
-static void assert_detected(const struct fault *some, size_t n)
+/* One of the first `rows` of each probe must be wrong. */
+static void assert_detected(const struct fault *some, size_t n, unsigned rows)
 {
     const char *folder = test_scratch("kernels");
     const xl_options options = {XL_OPTIONS_INIT, .cl_dir = folder};
@@ -164,7 +219,7 @@ static void assert_detected(const struct fault *some, size_t n)
     write_kernels(folder, some, n);
     test_device_open(&t, &options);
     for (size_t i = 0; i < n; i++) {
-        struct seen s = {.most = 1};
+        struct seen s = {.most = rows};
         run_probe(&t, some[i].probe, &s);
         if (!s.is_wrong)
             fail_msg("%s: not detected: \"%s\"", some[i].probe, some[i].to);
@@ -175,9 +230,22 @@ static void assert_detected(const struct fault *some, size_t n)
 static void faults_are_detected(void **state)
 {
     (void)state;
-    assert_detected(faults, N_FAULTS);
+    assert_detected(faults, N_FAULTS, 1);
     if (getenv("XL_TEST_FULL"))
-        assert_detected(&wrong_values, 1);
+        assert_detected(&wrong_values, 1, 1);
+}
+
+static void bandwidth_faults_are_detected(void **state)
+{
+    struct test_device t;
+    (void)state;
+    test_device_open(&t, NULL);
+    const bool scalar = xl__probe_is_scalar(&t.device->seen);
+    test_device_close(&t);
+    if (!scalar)
+        skip();
+    assert_detected(&lines_left, 1, 1);
+    assert_detected(&run_left, 1, 2);
 }
 
 int main(int argc, char **argv)
@@ -185,6 +253,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_the_host_s),
         cmocka_unit_test(faults_are_detected),
+        cmocka_unit_test(bandwidth_counts_its_bytes),
+        cmocka_unit_test(bandwidth_faults_are_detected),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
