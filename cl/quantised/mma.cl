@@ -82,10 +82,11 @@ INLINED void multiply_stage(const struct mma_team team,
             const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
             __local const uchar *at =
                 a_slot + col / TERMS * LINE_A +
-                (u * 32 + lane % 4 * 4) * ELEM_BYTES(TA);
-            load_pairs(*(__local const A_WORDS *)at, col % TERMS, b[i][0].w);
-            load_pairs(*(__local const A_WORDS *)(at + 16 * ELEM_BYTES(TA)),
-                       col % TERMS, b[i][1].w);
+                (u * 32 + A_FIRST(lane % 4)) * ELEM_BYTES(TA);
+            load_pairs(
+                *(__local const A_WORDS *)at,
+                *(__local const A_WORDS *)(at + A_SECOND * ELEM_BYTES(TA)),
+                col % TERMS, b[i]);
         }
         MMA_UNROLL
         for (uint r = 0; r < RM; r++) {
@@ -103,7 +104,7 @@ INLINED void multiply_stage(const struct mma_team team,
                 scale[r][1][i] = unit_scale(block, u % UNITS, 1);
 #endif
                 unit_pairs(block, parts[2 * r + i] + u / UNITS * BLOCK_BYTES,
-                           u % UNITS, lane % 4, zero, pairs);
+                           u, lane % 4, zero, pairs);
                 w[0].w[i] = pairs[0];
                 w[0].w[2 + i] = pairs[1];
                 w[1].w[i] = pairs[2];
@@ -122,7 +123,8 @@ INLINED void multiply_stage(const struct mma_team team,
                         #pragma unroll
                         for (uint e = 0; e < MMA_C_ELEMS; e++)
                             sum[r][i].e[e] =
-                                MUL_ADD(by[MMA_ROW_OF(e)], c[r][i].e[e],
+                                MUL_ADD(by[MMA_ROW_OF(e)],
+                                        OF_CODES(c[r][i].e[e]),
                                         sum[r][i].e[e]);
                     }
                 }

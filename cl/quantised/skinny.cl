@@ -13,24 +13,27 @@
  *                         +--------+--------+--------+--------+
  *
  *               Steps have ST slots of local memory: while one is multiplied,
- *               the next ST - 1 are copied, by lines (quantised/line_copy.clh).
- *               A team waits for the bytes of a step, and for others before it
- *               copies to what they read; all wait for each other at the end of
- *               a batch alone, where the sums of teams are added in order.
+ *               the next ST - 1 are copied, by lines (quantised/line_copy.clh),
+ *               which COPIERS teams more do, or, if 0, all. A team waits for
+ *               the bytes of a step, and those that copy for others before
+ *               they overwrite what these read; the SK wait for each other at
+ *               the end of a batch alone, where the sums of teams are added in
+ *               order.
  *               Weights become exact pairs of 16-bit floats, the left operand
  *               (quantised/pairs.clh), and A's rows are columns of the right
  *               one (quantised/right.clh). With a norm A's rows are read once
  *               more, for their sums of squares, while the first steps are
- *               copied, and normed as they are put into registers. Sums of a unit are multiplied by its
- *               scale in f32.
+ *               copied, and normed as they are put into registers. Sums of a
+ *               unit are multiplied by its scale in f32.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh). Rows of A and of W,
  *               and the gain, at multiples of 16 bytes, of which a step has a
  *               whole number.
- * Launch:       2-D, local (MMA_LANES SK, 1); groups: any number; ceil(m / TM).
+ * Launch:       2-D, local (MMA_LANES (SK + COPIERS), 1); groups: any number;
+ *               ceil(m / TM).
  * Local memory: LOCAL_BYTES.
  * -D:           SK 1, 2, 4, 8, 16, at most stages; ST 2 to 4; TILES 1 to 16;
- *               TM 1 to 8; WHOLE: 1 where all stages are whole;
- *               GROUP_UNITS: of int4, int8 and FP8, 1, 2, 4 or 8 units that have
+ *               TM 1 to 8; COPIERS 0 or, with XL_LINES_PTX, 1, 2, 4;
+ *               WHOLE: 1 where all stages are whole; GROUP_UNITS: of int4, int8 and FP8, 1, 2, 4 or 8 units that have
  *               one scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
  *               XL_LINES_...: quantised/line_copy.clh
  * Needs:        a matrix engine with the fragments of mma.sync, or its
@@ -50,11 +53,16 @@
 #ifndef WHOLE
 #define WHOLE 0
 #endif
+#ifndef COPIERS
+#define COPIERS 0
+#endif
+#define WORDS 1
 
+#include "common/divide.clh"
 #include "quantised/line_copy.clh"
 #include "quantised/right.clh"
 
-#define ITEMS (MMA_LANES * SK)
+#define ITEMS (MMA_LANES * SK) /* that multiply */
 #define SU 8 /* units of a stage */
 #define STAGE_BYTES (SU / UNITS * BLOCK_BYTES)
 #define STEP_BYTES (SK * STAGE_BYTES) /* of a row */
@@ -63,7 +71,13 @@
 #define SLOT (MMA_M * LINE)
 #define PART (RIGHT_COLS * MMA_M) /* sums of a team */
 #define LOCAL_BYTES (ST * SLOT + TILES * SK * PART * 4)
-#define TEAM_ROWS (MMA_M / SK) /* that a team copies */
+#define TEAM_ROWS (MMA_M / (COPIERS ? COPIERS : SK)) /* that a team copies */
+#if COPIERS
+#include "common/nvidia/warp.clh"
+#define TEAMS_SYNC() xl_named_sync(1, ITEMS)
+#else
+#define TEAMS_SYNC() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 
 #if GT >= 0
 /* Four elements of A as floats, and as they are multiplied. */
@@ -145,7 +159,7 @@ INLINED void copy_step(const struct product *s, struct place *p)
     const uint slot = p->turn % ST;
     xl_lines_wait_free(s->freed, slot, p->turn / ST);
     if (s->lane < TEAM_ROWS) {
-        const uint row = s->part * TEAM_ROWS + s->lane;
+        const uint row = s->part % (MMA_M / TEAM_ROWS) * TEAM_ROWS + s->lane;
         const uint first = p->round * STEP_BYTES;
         const uint bytes = min((uint)STEP_BYTES, s->row_bytes - first);
         const uint j = min(tile_of(p->batch, p->tile) * MMA_M + row, s->n - 1);
@@ -156,38 +170,79 @@ INLINED void copy_step(const struct product *s, struct place *p)
     advance(s, p);
 }
 
-/* Scales, as stored, and zeros of the lane's two rows of a step that are in memory
- * of their own: LOAD_OWN(to, p) loads those of step p a step before, into
- * registers, and nothing waits for them until then. */
+/* Scales, as stored, and zeros of the lane's two rows of a step that are in
+ * memory of their own: those of a step are loaded into registers a step before,
+ * and nothing waits for them until then. */
 struct own {
     SCALE_BITS scale[2][SU / GROUP_UNITS];
     uchar zeros[2][SU / GROUP_UNITS], shift[SU / GROUP_UNITS];
 };
 
 #if FORMAT >= 8
-/* The group of which these are, of the stage's groups g. */
-INLINED uint own_at(const uint round, const uint part, const uint g,
-                    const uint units, const uint group)
-{
-    const uint u = (round * SK + part) * SU + g * GROUP_UNITS;
-    return group_of(min(u, units - 1), group);
-}
+/* Where they are; of_row: bytes of a row's. Inverses: common/divide.clh. */
+struct groups {
+    __global const uchar *scale, *zero;
+    uint units, of_row, zeros_of_row, group, inverse, share, share_inverse;
+};
 
-#define LOAD_OWN(to, p)                                                       \
-    MMA_UNROLL                                                                \
-    for (uint i = 0; i < 2; i++) {                                            \
-        const struct weights row = WEIGHTS_ROW(min(                           \
-            tile_of(p.batch, p.tile) * MMA_M + lane / 4 + 8 * i, n - 1));     \
-        MMA_UNROLL                                                            \
-        for (uint g = 0; g < SU / GROUP_UNITS; g++) {                         \
-            const uint at_ = own_at(p.round, part, g, units, group);          \
-            to.scale[i][g] = ((__global const SCALE_BITS *)row.scale)[at_];       \
-            to.zeros[i][g] = ZEROS ? row.zero[at_ / 2] : 0;                   \
-            to.shift[g] = at_ % 2 * 4;                                        \
-        }                                                                     \
+INLINED struct own load_own(const struct product *s, const struct groups *of,
+                            const struct place p)
+{
+    struct own x;
+    uint at[SU / GROUP_UNITS];
+    #pragma unroll
+    for (uint g = 0; g < SU / GROUP_UNITS; g++) {
+        const uint u = min((p.round * SK + s->part) * SU + g * GROUP_UNITS,
+                           of->units - 1);
+        at[g] = divide_by_inverse(u, of->group, of->inverse);
+        x.shift[g] = at[g] % 2 * 4;
     }
+    #pragma unroll
+    for (uint i = 0; i < 2; i++) {
+        const uint j = min(
+            tile_of(p.batch, p.tile) * MMA_M + s->lane / 4 + 8 * i, s->n - 1);
+        const uint row = FORMAT == 10 ? divide_by_inverse(j, of->share,
+                                                          of->share_inverse)
+                                      : j;
+        __global const uchar *scale = of->scale + (ulong)row * of->of_row,
+                             *zero = of->zero + (ulong)row * of->zeros_of_row;
+        #pragma unroll
+        for (uint g = 0; g < SU / GROUP_UNITS; g++) {
+            x.scale[i][g] = *(__global const SCALE_BITS *)(
+                scale + at[g] * (uint)sizeof(SCALE_BITS));
+            x.zeros[i][g] = ZEROS ? zero[at[g] / 2] : 0;
+        }
+    }
+    return x;
+}
+#define LOAD_OWN(to, p) to = load_own(&s, &of, p)
+
+#if COPIERS
+/* Those of the rows that a team copies, into the cache: a step waits for what it
+ * loads for the next one, which may be shorter than memory takes. */
+INLINED void fetch_own(const struct product *s, const struct groups *of,
+                       const struct place p)
+{
+    enum { SECTOR = 32, SECTORS = MMA_LANES / TEAM_ROWS };
+    const uint row_ = s->part % COPIERS * TEAM_ROWS + s->lane / SECTORS;
+    const uint j = min(tile_of(p.batch, p.tile) * MMA_M + row_, s->n - 1);
+    const uint row = FORMAT == 10
+                         ? divide_by_inverse(j, of->share, of->share_inverse)
+                         : j;
+    const uint g =
+        divide_by_inverse(p.round * SK * SU, of->group, of->inverse);
+    const uint behind = s->lane % SECTORS * SECTOR;
+    xl_line_ahead(of->scale + (ulong)row * of->of_row +
+                  min(g * (uint)sizeof(SCALE_BITS) + behind, of->of_row - 1));
+    if (ZEROS)
+        xl_line_ahead(of->zero + (ulong)row * of->zeros_of_row +
+                      min(g / 2 + behind, of->zeros_of_row - 1));
+}
+#define FETCH_OWN(p) fetch_own(&s, &of, p)
+#endif
 #else
 #define LOAD_OWN(to, p)
+#define FETCH_OWN(p)
 #endif
 
 /* Adds the products of a step to the sums; rows: the first of the lane's two,
@@ -220,8 +275,7 @@ INLINED void multiply_step(const struct mma_team team,
                                   ? unit_scale(block, u % UNITS, h)
                                   : 0;
 #endif
-            unit_pairs(block, block + t * PART_BYTES, u % UNITS, t, zero,
-                       pairs);
+            unit_pairs(block, block + t * PART_BYTES, u, t, zero, pairs);
             w[0].w[i] = pairs[0];
             w[0].w[2 + i] = pairs[1];
             w[1].w[i] = pairs[2];
@@ -241,13 +295,14 @@ INLINED void multiply_step(const struct mma_team team,
                     if (HAS_SUM(i, e))
                         sum[i].e[e] =
                             MUL_ADD(scale[IS_ONE_SCALE ? 0 : h][MMA_ROW_OF(e)],
-                                    c[i].e[e], sum[i].e[e]);
+                                    OF_CODES(c[i].e[e]), sum[i].e[e]);
             }
         }
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+__kernel
+__attribute__((reqd_work_group_size(ITEMS + MMA_LANES * COPIERS, 1, 1))) void
 qgemm_skinny(PRODUCT_PARAMS)
 {
     __local uint4 room[ST * SLOT / 16];
@@ -269,15 +324,41 @@ qgemm_skinny(PRODUCT_PARAMS)
                               freed};
     struct place at = {0, (uint)get_group_id(0), 0, 0}, ahead = at;
     struct own own = {{{0}}, {{0}}, {0}}, later = own;
+#if FORMAT >= 8
+#if FORMAT != 10
+    const uint share = 1;
+#endif
+    const struct groups of = {
+        (__global const uchar *)(scales + off_scales),
+        zeros + off_zeros,
+        units,
+        units / group * (uint)sizeof(SCALE_BITS),
+        (units / group + 1) / 2,
+        group,
+        0xffffffffu / group,
+        share,
+        0xffffffffu / share};
+#endif
     mma_b b[SU][NT][2];
     if (get_local_id(0) == 0) {
         xl_lines_init(filled, ST, MMA_M);
         xl_lines_init(freed, ST, SK);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#if COPIERS
+    if (part >= SK) {
+        #pragma unroll 1
+        while (ahead.batch < s.tiles) {
+            FETCH_OWN(ahead);
+            copy_step(&s, &ahead);
+        }
+        return;
+    }
+#else
     #pragma unroll
     for (uint i = 0; i + 1 < ST; i++)
         copy_step(&s, &ahead);
+#endif
     LOAD_OWN(own, at);
 #if GT >= 0
     /* Of the lane's column of each fragment. All lanes of all teams have a
@@ -304,7 +385,7 @@ qgemm_skinny(PRODUCT_PARAMS)
         if (i * MMA_N + lane / 4 < RIGHT_COLS)
             squares[(part * RIGHT_COLS + col) * 4 + lane % 4] = part_of;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    TEAMS_SYNC();
     #pragma unroll
     for (uint i = 0; i < NT; i++) {
         const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
@@ -314,7 +395,7 @@ qgemm_skinny(PRODUCT_PARAMS)
             all += squares[(t / 4 * RIGHT_COLS + col) * 4 + t % 4];
         factor[i] = norm_factor(all, units, eps);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    TEAMS_SYNC();
 #endif
     #pragma unroll 1
     while (at.batch < s.tiles) {
@@ -328,23 +409,29 @@ qgemm_skinny(PRODUCT_PARAMS)
                     a + off_a + min(i0 + col / TERMS, m - 1) * rs_a;
                 #pragma unroll
                 for (uint u = 0; u < SU; u++) {
-                    __global const A_WORDS *x =
-                        (__global const A_WORDS *)(row + (first + u) * 32) +
-                        lane % 4;
+                    __global const ELEM(TA) *x =
+                        row + (first + u) * 32 + A_FIRST(lane % 4);
                     const A_WORDS none = 0;
 #if GT >= 0
                     const uint l =
-                        min(first + u, units - 1) * 32 + lane % 4 * 4;
+                        min(first + u, units - 1) * 32 + A_FIRST(lane % 4);
 #endif
-                    load_pairs(NORMED(u < n_units ? x[0] : none, l, i),
-                               col % TERMS, b[u][i][0].w);
-                    load_pairs(NORMED(u < n_units ? x[4] : none, l + 16, i),
-                               col % TERMS, b[u][i][1].w);
+                    load_pairs(
+                        NORMED(u < n_units ? *(__global const A_WORDS *)x
+                                           : none,
+                               l, i),
+                        NORMED(u < n_units
+                                   ? *(__global const A_WORDS *)(x + A_SECOND)
+                                   : none,
+                               l + A_SECOND, i),
+                        col % TERMS, b[u][i]);
                 }
             }
         }
+#if !COPIERS
         XL_LINES_TURN();
         copy_step(&s, &ahead);
+#endif
         struct place next = at;
         advance(&s, &next);
         LOAD_OWN(later, next);
@@ -376,7 +463,7 @@ qgemm_skinny(PRODUCT_PARAMS)
         own = later;
         if (at.batch == batch)
             continue;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        TEAMS_SYNC();
         #pragma unroll 1
         for (uint v = (uint)get_local_id(0); v < TILES * MMA_M * TM;
              v += ITEMS) {
@@ -391,6 +478,6 @@ qgemm_skinny(PRODUCT_PARAMS)
             if (j < n && i0 + col < m)
                 STORE_C(i0 + col, j, y);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        TEAMS_SYNC();
     }
 }

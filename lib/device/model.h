@@ -71,8 +71,7 @@ enum xl__device_class {
  XX(skinny_bytes_frac,  0.87,  0.87,  0.87,  0.87, "gemm_skinny (NV-49)")     \
  XX(quantised_mma_bytes_frac, 0.53, 0.53, 0.53, 0.53, "qgemm_mma: copies to local memory, ahead (NV-64),") \
  XX(quantised_lines_frac, 0.72, 0.72, 0.72, 0.72, "by lines,") \
- XX(quantised_skinny_frac, 0.82, 0.82, 0.82, 0.82, "qgemm_skinny (NV-65),") \
- XX(quantised_steps_frac, 0.5, 0.5, 0.5, 0.5, "of int4 and MXFP4 with rows of several steps") \
+ XX(quantised_skinny_frac, 0.82, 0.82, 0.82, 0.82, "qgemm_skinny (NV-65)") \
  XX(quantised_wgmma_bytes_frac, 0.5, 0.5, 0.5, 0.5, "qgemm_wgmma (NV-67),") \
  XX(quantised_again_frac, 0.5, 0.5, 0.5, 0.5, "and of a byte of A that the cache has") \
  XX(conv_direct_bytes_frac, 0.5, 0.5,  0.5,   0.5, "conv_direct: short lines")   \

@@ -174,8 +174,8 @@ qgemm_mma 16x4096x14336 --format int4
 qgemm_wgmma 64x8192x28672 --format int4
 qgemm_wgmma 64x8192x28672 --format q4_0
 qgemm_wgmma 512x14336x4096 --format q4_0
-qgemm_mma 1x8192x28672 --format int4
-qgemm_mma 1x8192x28672 --format mxfp4
+qgemm_skinny 1x8192x28672 --format int4
+qgemm_skinny 1x8192x28672 --format mxfp4
 qgemm_gemv 1x14336x4096 --format q4_k
 qgemm_gemm_wgmma 512x14336x4096 --format q4_0 --accuracy fast
 END

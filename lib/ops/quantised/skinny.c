@@ -4,6 +4,7 @@
  * of which goes through its tiles of W without a pause, and holds A in
  * registers, normed where the call asks for it: for all of its rows of W.
  * Weights are copied by lines of bytes (NV-64, NV-65). */
+
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "ops/path/cost.h"
@@ -32,6 +33,22 @@ struct set {
     size_t tm, tiles, sk, st;
 };
 
+static size_t fragments(const struct xl__qgemm_canonical *c,
+                        const xl_matrix_op *op, const struct set *s)
+{
+    return xl__ceil_div(xl__qgemm_terms(c) * s->tm, op->n);
+}
+
+/* Sub-groups that copy for those that multiply, where a group has the compute
+ * unit for itself and registers have room for these. */
+static size_t copiers(const struct xl__limits *l,
+                      const struct xl__qgemm_canonical *c,
+                      const xl_matrix_op *op, const struct set *s)
+{
+    const bool is_async = !xl__streq(xl__text(l, XL__F_line_copy), "emulated");
+    return is_async && s->sk == TEAMS && fragments(c, op, s) == 1 ? 4 : 0;
+}
+
 static struct set set_of(const struct xl__params *p)
 {
     return (struct set){
@@ -59,16 +76,6 @@ static size_t local_bytes(const struct xl__qgemm_canonical *c,
                                       xl__qgemm_terms(c) * sizeof(float);
 }
 
-/* The share of the memory's rate. */
-static double bytes_frac(const struct xl__limits *l,
-                         const struct xl__qgemm_canonical *c, size_t sk)
-{
-    const bool is_slow = c->format == XL_INT4 || c->format == XL_MXFP4;
-    return xl__model(l, is_slow && stages(c) > sk
-                            ? XL__M_quantised_steps_frac
-                            : XL__M_quantised_skinny_frac);
-}
-
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
 {
     const struct xl__qgemm_canonical *c = desc;
@@ -88,14 +95,15 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    enum { FEW_STEPS = 12, SUMS = 8, FEWEST_TILES = 2 };
+    enum { FEW_STEPS = 12, SUMS = 32, FEWEST_TILES = 2, MOST_TILES = 8 };
     static const double most_idle = 1.1;
     const struct xl__qgemm_canonical *c = desc;
     const xl_matrix_op *op = xl__mma_op(l, xl__qgemm_engine_type(c));
     const double units = xl__num_or(l, XL__F_compute_units, 1),
                  local = xl__num_or(l, XL__F_local_mem_bytes, 0);
     struct set s = {.tm = xl__ceil_power_of_two(c->m), .sk = TEAMS, .st = 3};
-    s.tiles = xl__max_size(SUMS / s.tm, FEWEST_TILES);
+    s.tiles = SUMS / xl__ceil_power_of_two(xl__qgemm_terms(c) * s.tm);
+    s.tiles = xl__min_size(xl__max_size(s.tiles, FEWEST_TILES), MOST_TILES);
     while (s.sk > 1 && (double)(xl__round_up(stages(c), s.sk)) >
                            most_idle * (double)stages(c))
         s.sk /= 2;
@@ -118,7 +126,9 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const struct xl__qgemm_canonical *c = desc;
     const xl_matrix_op *op = xl__mma_op(l, xl__qgemm_engine_type(c));
     const struct set s = set_of(params);
-    const size_t items = s.sk * op->lanes, local = local_bytes(c, op, &s);
+    const size_t n_copiers = copiers(l, c, op, &s),
+                 items = (s.sk + n_copiers) * op->lanes;
+    const size_t local = local_bytes(c, op, &s);
     const size_t per_unit = xl__max_size(TEAMS / s.sk, 1);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t tiles = xl__ceil_div(c->n, op->m),
@@ -140,6 +150,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     xl__mma_define(step, l, op);
     for (unsigned i = 0; tunables[i].name; i++)
         xl__define(step, tunables[i].name, params->value[i]);
+    xl__define(step, "COPIERS", (long)n_copiers);
     xl__define(step, "GROUP_UNITS", (long)xl__qgemm_group_units(c));
     xl__define(step, "WHOLE", c->k % XL__QGEMM_STAGE == 0);
     xl__define_choice(step, "XL_LINES", xl__text(l, XL__F_line_copy));
@@ -147,7 +158,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const double busiest = (double)(xl__ceil_div(tiles, groups) * groups *
                                     xl__round_up(stages(c), s.sk)),
                  all = (double)tiles * (double)stages(c);
-    const size_t columns = xl__round_up(xl__qgemm_terms(c) * s.tm, op->n);
+    const size_t columns = fragments(c, op, &s) * op->n;
     const struct xl__cost work = {
         .flop = 2 * (double)(columns * blocks) * (double)c->k *
                 (double)(tiles * op->m),
@@ -155,7 +166,7 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                      xl__mma_rate(l, op) / xl__rate_fma(l),
         .bytes = xl__qgemm_weight_bytes(c) * (double)blocks * busiest / all +
                  xl__qgemm_other_bytes(c),
-        .bytes_frac = bytes_frac(l, c, s.sk),
+        .bytes_frac = xl__model(l, XL__M_quantised_skinny_frac),
         .fill =
             xl__fill(l, (double)groups * (double)blocks / (double)per_unit),
         .launches = 1};
