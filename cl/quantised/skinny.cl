@@ -33,8 +33,9 @@
  * Local memory: LOCAL_BYTES.
  * -D:           SK 1, 2, 4, 8, 16, at most stages; ST 2 to 4; TILES 1 to 16;
  *               TM 1 to 8; COPIERS 0 or, with XL_LINES_PTX, 1, 2, 4;
- *               WHOLE: 1 where all stages are whole; GROUP_UNITS: of int4, int8 and FP8, 1, 2, 4 or 8 units that have
- *               one scale; quantised/product.clh; XL_MMA_...: common/matrix.clh;
+ *               WHOLE: 1 where all stages are whole; GROUP_UNITS: of int4,
+ *               int8 and FP8, 1, 2, 4 or 8 units that have one scale;
+ *               quantised/product.clh; XL_MMA_...: common/matrix.clh;
  *               XL_LINES_...: quantised/line_copy.clh
  * Needs:        a matrix engine with the fragments of mma.sync, or its
  *               emulation.

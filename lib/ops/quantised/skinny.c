@@ -40,13 +40,16 @@ static size_t fragments(const struct xl__qgemm_canonical *c,
 }
 
 /* Sub-groups that copy for those that multiply, where a group has the compute
- * unit for itself and registers have room for these. */
+ * unit for itself and registers have room for these: not beside eight scales
+ * of a stage. */
 static size_t copiers(const struct xl__limits *l,
                       const struct xl__qgemm_canonical *c,
                       const xl_matrix_op *op, const struct set *s)
 {
-    const bool is_async = !xl__streq(xl__text(l, XL__F_line_copy), "emulated");
-    return is_async && s->sk == TEAMS && fragments(c, op, s) == 1 ? 4 : 0;
+    const bool is_async = !xl__streq(xl__text(l, XL__F_line_copy), "emulated"),
+               has_room =
+                   fragments(c, op, s) == 1 && xl__qgemm_group_units(c) > 1;
+    return is_async && s->sk == TEAMS && has_room ? 4 : 0;
 }
 
 static struct set set_of(const struct xl__params *p)
