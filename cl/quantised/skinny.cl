@@ -14,11 +14,12 @@
  *
  *               Steps have ST slots of local memory: while one is multiplied,
  *               the next ST - 1 are copied, by lines (quantised/line_copy.clh),
- *               which COPIERS teams more do, or, if 0, all. A team waits for
- *               the bytes of a step, and those that copy for others before
- *               they overwrite what these read; the SK wait for each other at
- *               the end of a batch alone, where the sums of teams are added in
- *               order.
+ *               which COPIERS teams more do, or, if 0, all. Scales and zeros
+ *               that have memory of their own are put into the slot through
+ *               registers, loaded a step before. A team waits for the bytes of
+ *               a step, and those that copy for others before they overwrite
+ *               what these read; the SK wait for each other at the end of a
+ *               batch alone, where the sums of teams are added in order.
  *               Weights become exact pairs of 16-bit floats, the left operand
  *               (quantised/pairs.clh), and A's rows are columns of the right
  *               one (quantised/right.clh). With a norm A's rows are read once
@@ -31,7 +32,7 @@
  * Launch:       2-D, local (MMA_LANES (SK + COPIERS), 1); groups: any number;
  *               ceil(m / TM).
  * Local memory: LOCAL_BYTES.
- * -D:           SK 1, 2, 4, 8, 16, at most stages; ST 2 to 4; TILES 1 to 16;
+ * -D:           SK 1 to 16, at most stages; ST 2 to 4; TILES 1 to 16;
  *               TM 1 to 8; COPIERS 0 or, with XL_LINES_PTX, 1, 2, 4;
  *               WHOLE: 1 where all stages are whole; GROUP_UNITS: of int4,
  *               int8 and FP8, 1, 2, 4 or 8 units that have one scale;
@@ -71,14 +72,25 @@
 #define LINE ((STEP_BYTES / 32 * 2 + 1) * 16)
 #define SLOT (MMA_M * LINE)
 #define PART (RIGHT_COLS * MMA_M) /* sums of a team */
-#define LOCAL_BYTES (ST * SLOT + TILES * SK * PART * 4)
-#define TEAM_ROWS (MMA_M / (COPIERS ? COPIERS : SK)) /* that a team copies */
+#if FORMAT >= 8
+#define OWN (SU / GROUP_UNITS) /* scales of a stage's row */
+#define OWN_STEP (OWN * SK)
+#define OWN_LINE (OWN_STEP + OWN) /* 8 rows are in different banks */
+#else
+#define OWN_LINE 0
+#endif
+#define LOCAL_BYTES (ST * (SLOT + MMA_M * OWN_LINE * 4) + TILES * SK * PART * 4)
 #if COPIERS
 #include "common/nvidia/warp.clh"
+#define CALLERS COPIERS /* teams that copy */
+#define CALLER(part) ((part) - SK)
 #define TEAMS_SYNC() xl_named_sync(1, ITEMS)
 #else
+#define CALLERS SK
+#define CALLER(part) (part)
 #define TEAMS_SYNC() barrier(CLK_LOCAL_MEM_FENCE)
 #endif
+#define TEAM_ROWS ((MMA_M + CALLERS - 1) / CALLERS) /* that a team copies */
 
 #if GT >= 0
 /* Four elements of A as floats, and as they are multiplied. */
@@ -121,8 +133,14 @@ INLINED float squares_of(const A_WORDS w)
 struct product {
     __global const uchar *rows; /* of W */
     __local uchar *room;
-    uint row_bytes, n, tiles, rounds, part, lane;
+    uint row_bytes, n, tiles, rounds, caller, lane;
     uint filled, freed; /* barriers of slots */
+#if FORMAT >= 8
+    /* Scales and zeros; of_row: bytes of a row's. Inverses: common/divide.clh. */
+    __global const uchar *scale, *zero;
+    __local uint *own_room;
+    uint units, of_row, zeros_of_row, group, inverse, share, share_inverse;
+#endif
 };
 
 /* A step: how many were before it; the first tile of its batch, its tile in
@@ -150,111 +168,130 @@ INLINED void advance(const struct product *s, struct place *p)
     p->batch = tile_of(p->batch, TILES);
 }
 
+/* The row of W in row `row` of a step. */
+INLINED uint row_of(const struct product *s, const struct place p,
+                    const uint row)
+{
+    return min(tile_of(p.batch, p.tile) * MMA_M + row, s->n - 1);
+}
+
+#if FORMAT >= 8
+#define OWN_PARTS ((OWN_STEP + MMA_LANES - 1) / MMA_LANES)
+
+/* Of the rows that a team copies the item's scales, as stored, and of int4
+ * their zeros in bits 16 to 19. */
+struct own {
+    uint word[TEAM_ROWS][OWN_PARTS];
+};
+
+INLINED void load_own(const struct product *s, const struct place p,
+                      struct own *own)
+{
+    #pragma unroll
+    for (uint r = 0; r < TEAM_ROWS; r++) {
+        const uint j = row_of(s, p, s->caller * TEAM_ROWS + r);
+        const uint row =
+            FORMAT == 10 ? divide_by_inverse(j, s->share, s->share_inverse) : j;
+        __global const uchar *scale = s->scale + (ulong)row * s->of_row,
+                             *zero = s->zero + (ulong)row * s->zeros_of_row;
+        #pragma unroll
+        for (uint i = 0; i < OWN_PARTS; i++) {
+            const uint g = i * MMA_LANES + s->lane;
+            const uint at = divide_by_inverse(
+                min(p.round * (SK * SU) + g * GROUP_UNITS, s->units - 1),
+                s->group, s->inverse);
+            own->word[r][i] = *(__global const SCALE_BITS *)(
+                scale + at * (uint)sizeof(SCALE_BITS));
+            if (ZEROS)
+                own->word[r][i] |= (zero[at / 2] >> at % 2 * 4 & 15u) << 16;
+        }
+    }
+}
+
+INLINED void put_own(const struct product *s, const uint slot,
+                     const struct own *own)
+{
+    #pragma unroll
+    for (uint r = 0; r < TEAM_ROWS; r++) {
+        const uint row = s->caller * TEAM_ROWS + r;
+        #pragma unroll
+        for (uint i = 0; i < OWN_PARTS; i++) {
+            const uint g = i * MMA_LANES + s->lane;
+            if (g < OWN_STEP && row < MMA_M)
+                s->own_room[(slot * MMA_M + row) * OWN_LINE + g] =
+                    own->word[r][i];
+        }
+    }
+    XL_LINES_SYNC();
+    if (s->lane == 0)
+        xl_lines_arrive(s->filled, slot);
+}
+
+/* Scales of a stage's row that are read at once. */
+#if OWN == 1
+typedef uint own_words;
+#elif OWN == 2
+typedef uint2 own_words;
+#else
+typedef uint4 own_words;
+#endif
+#define OWN_WORDS (sizeof(own_words) / sizeof(uint))
+#define OWN_OF(slot, row, part)                                               \
+    (s.own_room + ((slot)*MMA_M + (row)) * OWN_LINE + (part)*OWN)
+#else
+struct own {
+    uint none;
+};
+#define load_own(s, p, own)
+#define put_own(s, slot, own)
+#define OWN_OF(slot, row, part) 0
+#endif
+
+/* What is copied next, with its scales on the way. */
+struct ahead {
+    struct place at;
+    struct own own;
+};
+
 /* Begin to copy the team's rows of a step, if there is one, and go to the next
  * one. All items wait, although few copy: the compiler knows then that they
  * are together. */
-INLINED void copy_step(const struct product *s, struct place *p)
+INLINED void copy_step(const struct product *s, struct ahead *to)
 {
-    if (p->batch >= s->tiles)
+    const struct place p = to->at;
+    if (p.batch >= s->tiles)
         return;
-    const uint slot = p->turn % ST;
-    xl_lines_wait_free(s->freed, slot, p->turn / ST);
-    if (s->lane < TEAM_ROWS) {
-        const uint row = s->part % (MMA_M / TEAM_ROWS) * TEAM_ROWS + s->lane;
-        const uint first = p->round * STEP_BYTES;
+    const uint slot = p.turn % ST, row = s->caller * TEAM_ROWS + s->lane;
+    xl_lines_wait_free(s->freed, slot, p.turn / ST);
+    if (s->lane < TEAM_ROWS && row < MMA_M) {
+        const uint first = p.round * STEP_BYTES;
         const uint bytes = min((uint)STEP_BYTES, s->row_bytes - first);
-        const uint j = min(tile_of(p->batch, p->tile) * MMA_M + row, s->n - 1);
         xl_lines_expect(s->filled, slot, bytes);
         xl_line_copy(s->filled, slot, s->room + slot * SLOT + row * LINE,
-                     s->rows + (ulong)j * s->row_bytes + first, bytes);
+                     s->rows + (ulong)row_of(s, p, row) * s->row_bytes + first,
+                     bytes);
     }
-    advance(s, p);
+    put_own(s, slot, &to->own);
+    advance(s, &to->at);
+    load_own(s, to->at, &to->own);
 }
-
-/* Scales, as stored, and zeros of the lane's two rows of a step that are in
- * memory of their own: those of a step are loaded into registers a step before,
- * and nothing waits for them until then. */
-struct own {
-    SCALE_BITS scale[2][SU / GROUP_UNITS];
-    uchar zeros[2][SU / GROUP_UNITS], shift[SU / GROUP_UNITS];
-};
-
-#if FORMAT >= 8
-/* Where they are; of_row: bytes of a row's. Inverses: common/divide.clh. */
-struct groups {
-    __global const uchar *scale, *zero;
-    uint units, of_row, zeros_of_row, group, inverse, share, share_inverse;
-};
-
-INLINED struct own load_own(const struct product *s, const struct groups *of,
-                            const struct place p)
-{
-    struct own x;
-    uint at[SU / GROUP_UNITS];
-    #pragma unroll
-    for (uint g = 0; g < SU / GROUP_UNITS; g++) {
-        const uint u = min((p.round * SK + s->part) * SU + g * GROUP_UNITS,
-                           of->units - 1);
-        at[g] = divide_by_inverse(u, of->group, of->inverse);
-        x.shift[g] = at[g] % 2 * 4;
-    }
-    #pragma unroll
-    for (uint i = 0; i < 2; i++) {
-        const uint j = min(
-            tile_of(p.batch, p.tile) * MMA_M + s->lane / 4 + 8 * i, s->n - 1);
-        const uint row = FORMAT == 10 ? divide_by_inverse(j, of->share,
-                                                          of->share_inverse)
-                                      : j;
-        __global const uchar *scale = of->scale + (ulong)row * of->of_row,
-                             *zero = of->zero + (ulong)row * of->zeros_of_row;
-        #pragma unroll
-        for (uint g = 0; g < SU / GROUP_UNITS; g++) {
-            x.scale[i][g] = *(__global const SCALE_BITS *)(
-                scale + at[g] * (uint)sizeof(SCALE_BITS));
-            x.zeros[i][g] = ZEROS ? zero[at[g] / 2] : 0;
-        }
-    }
-    return x;
-}
-#define LOAD_OWN(to, p) to = load_own(&s, &of, p)
-
-#if COPIERS
-/* Those of the rows that a team copies, into the cache: a step waits for what it
- * loads for the next one, which may be shorter than memory takes. */
-INLINED void fetch_own(const struct product *s, const struct groups *of,
-                       const struct place p)
-{
-    enum { SECTOR = 32, SECTORS = MMA_LANES / TEAM_ROWS };
-    const uint row_ = s->part % COPIERS * TEAM_ROWS + s->lane / SECTORS;
-    const uint j = min(tile_of(p.batch, p.tile) * MMA_M + row_, s->n - 1);
-    const uint row = FORMAT == 10
-                         ? divide_by_inverse(j, of->share, of->share_inverse)
-                         : j;
-    const uint g =
-        divide_by_inverse(p.round * SK * SU, of->group, of->inverse);
-    const uint behind = s->lane % SECTORS * SECTOR;
-    xl_line_ahead(of->scale + (ulong)row * of->of_row +
-                  min(g * (uint)sizeof(SCALE_BITS) + behind, of->of_row - 1));
-    if (ZEROS)
-        xl_line_ahead(of->zero + (ulong)row * of->zeros_of_row +
-                      min(g / 2 + behind, of->zeros_of_row - 1));
-}
-#define FETCH_OWN(p) fetch_own(&s, &of, p)
-#endif
-#else
-#define LOAD_OWN(to, p)
-#define FETCH_OWN(p)
-#endif
 
 /* Adds the products of a step to the sums; rows: the first of the lane's two,
- * 8 lines apart, in local memory; n_units: those of the stage. */
+ * 8 lines apart, in local memory; own: its scales, where they are apart;
+ * n_units: those of the stage. */
 INLINED void multiply_step(const struct mma_team team,
-                           __local const uchar *rows, const uint n_units,
-                           const struct own *own, const mma_b b[SU][NT][2],
+                           __local const uchar *rows, __local const uint *own,
+                           const uint n_units, const mma_b b[SU][NT][2],
                            mma_c sum[NT])
 {
     const uint t = team.lane % 4;
     mma_c c[NT];
+#if FORMAT >= 8
+    union {
+        own_words all;
+        uint of[OWN_WORDS];
+    } word[2];
+#endif
     MMA_UNROLL
     for (uint u = 0; u < SU; u++) {
         float scale[2][2];
@@ -266,8 +303,12 @@ INLINED void multiply_step(const struct mma_team team,
             uint pairs[4], zero = 0;
 #if FORMAT >= 8
             const uint g = u / GROUP_UNITS;
-            scale[0][i] = SCALE_OF(own->scale[i][g]);
-            zero = ZEROS ? own->zeros[i][g] >> own->shift[g] & 15 : 8;
+            if (u % (OWN_WORDS * GROUP_UNITS) == 0)
+                word[i].all = *(__local const own_words *)(
+                    own + 8 * i * OWN_LINE + g);
+            const uint bits = word[i].of[g % OWN_WORDS];
+            scale[0][i] = SCALE_OF(bits);
+            zero = ZEROS ? bits >> 16 : 8;
 #else
             /* What is behind the last unit may be no number. */
             #pragma unroll
@@ -313,46 +354,51 @@ qgemm_skinny(PRODUCT_PARAMS)
     MMA_TEAM(team, ITEMS);
     const uint part = (uint)get_local_id(0) / MMA_LANES, lane = team.lane;
     const uint i0 = (uint)get_group_id(1) * TM;
-    const struct product s = {blocks + off_blocks,
-                              (__local uchar *)room,
-                              units / UNITS * BLOCK_BYTES,
-                              n,
-                              (n + MMA_M - 1) / MMA_M,
-                              (units + SU * SK - 1) / (SU * SK),
-                              part,
-                              lane,
-                              filled,
-                              freed};
-    struct place at = {0, (uint)get_group_id(0), 0, 0}, ahead = at;
-    struct own own = {{{0}}, {{0}}, {0}}, later = own;
 #if FORMAT >= 8
+    __local uint4 own_room[ST * MMA_M * OWN_LINE / 4];
 #if FORMAT != 10
     const uint share = 1;
 #endif
-    const struct groups of = {
-        (__global const uchar *)(scales + off_scales),
-        zeros + off_zeros,
-        units,
-        units / group * (uint)sizeof(SCALE_BITS),
-        (units / group + 1) / 2,
-        group,
-        0xffffffffu / group,
-        share,
-        0xffffffffu / share};
 #endif
+    const struct product s = {
+        .rows = blocks + off_blocks,
+        .room = (__local uchar *)room,
+        .row_bytes = units / UNITS * BLOCK_BYTES,
+        .n = n,
+        .tiles = (n + MMA_M - 1) / MMA_M,
+        .rounds = (units + SU * SK - 1) / (SU * SK),
+        .caller = CALLER(part),
+        .lane = lane,
+        .filled = filled,
+        .freed = freed,
+#if FORMAT >= 8
+        .scale = (__global const uchar *)(scales + off_scales),
+        .zero = zeros + off_zeros,
+        .own_room = (__local uint *)own_room,
+        .units = units,
+        .of_row = units / group * (uint)sizeof(SCALE_BITS),
+        .zeros_of_row = (units / group + 1) / 2,
+        .group = group,
+        .inverse = 0xffffffffu / group,
+        .share = share,
+        .share_inverse = 0xffffffffu / share,
+#endif
+    };
+    struct place at = {0, (uint)get_group_id(0), 0, 0};
+    struct ahead ahead = {.at = at};
     mma_b b[SU][NT][2];
     if (get_local_id(0) == 0) {
-        xl_lines_init(filled, ST, MMA_M);
+        xl_lines_init(filled, ST, MMA_M + (FORMAT >= 8 ? CALLERS : 0));
         xl_lines_init(freed, ST, SK);
     }
+    if (!COPIERS || part >= SK)
+        load_own(&s, at, &ahead.own);
     barrier(CLK_LOCAL_MEM_FENCE);
 #if COPIERS
     if (part >= SK) {
         #pragma unroll 1
-        while (ahead.batch < s.tiles) {
-            FETCH_OWN(ahead);
+        while (ahead.at.batch < s.tiles)
             copy_step(&s, &ahead);
-        }
         return;
     }
 #else
@@ -360,7 +406,6 @@ qgemm_skinny(PRODUCT_PARAMS)
     for (uint i = 0; i + 1 < ST; i++)
         copy_step(&s, &ahead);
 #endif
-    LOAD_OWN(own, at);
 #if GT >= 0
     /* Of the lane's column of each fragment. All lanes of all teams have a
      * part of its row's squares, in the memory of sums. */
@@ -435,7 +480,6 @@ qgemm_skinny(PRODUCT_PARAMS)
 #endif
         struct place next = at;
         advance(&s, &next);
-        LOAD_OWN(later, next);
         xl_lines_wait(filled, slot, at.turn / ST);
         mma_c sum[NT];
         #pragma unroll
@@ -444,10 +488,10 @@ qgemm_skinny(PRODUCT_PARAMS)
         multiply_step(team,
                       s.room + slot * SLOT + lane / 4 * LINE +
                           part * STAGE_BYTES,
-                      n_units, &own, b, sum);
+                      OWN_OF(slot, lane / 4, part), n_units, b, sum);
         XL_LINES_SYNC();
         if (lane == 0)
-            xl_lines_free(freed, slot);
+            xl_lines_arrive(freed, slot);
         __local float *to = sums[at.tile][part];
         #pragma unroll
         for (uint i = 0; i < NT; i++) {
@@ -461,7 +505,6 @@ qgemm_skinny(PRODUCT_PARAMS)
         }
         const uint batch = at.batch;
         at = next;
-        own = later;
         if (at.batch == batch)
             continue;
         TEAMS_SYNC();

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/numbers.h"
 #include "base/rng.h"
 #include "ops/gemm/selfcheck.h"
 #include "ops/path/selfcheck_data.h"
@@ -95,9 +96,11 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
     const xl_qlayout *f = xl_qformat_layout((xl_qformat)to->format);
     const bool has_groups = xl__qgemm_has_groups(to);
     const size_t group = xl__qgemm_group_units(to) * XL__QGEMM_UNIT;
-    /* So many units have whole words of 16 bytes, in every format. */
+    /* So many columns have whole words of 16 bytes. */
     const size_t whole =
-        to->w_aligned == WORD ? WORD * XL__QGEMM_UNIT : f->block;
+        to->w_aligned == WORD
+            ? f->block * (WORD / xl__shrink_to_divisor(WORD, f->block_bytes))
+            : f->block;
     const size_t together = has_groups ? group : whole;
     to->k = xl__round_up((lanes + UNITS) * XL__QGEMM_UNIT, together);
     const struct xl__qgemm_canonical *c = canonical;

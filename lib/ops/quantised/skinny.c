@@ -25,7 +25,8 @@ static const struct xl__tunable tunables[] = {
                {1, 2, 4, 8, 0}},
     [XL__QGEMM_SK] = {"SK",
                       "sub-groups that share columns",
-                      {1, 2, 4, 8, 16, 0}},
+                      {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+                       0}},
     [XL__QGEMM_ST] = {"ST", "slots of local memory", {2, 3, 4, 0}},
     {NULL, NULL, {0}}};
 
@@ -39,17 +40,23 @@ static size_t fragments(const struct xl__qgemm_canonical *c,
     return xl__ceil_div(xl__qgemm_terms(c) * s->tm, op->n);
 }
 
+/* Groups that a compute unit holds. */
+static size_t per_unit(const struct set *s)
+{
+    return TEAMS / s->sk;
+}
+
 /* Sub-groups that copy for those that multiply, where a group has the compute
- * unit for itself and registers have room for these: not beside eight scales
- * of a stage. */
+ * unit for itself and registers have room for these: not beside Q6_K's two
+ * parts of a code nor, with several rows of A, eight scales of a stage. */
 static size_t copiers(const struct xl__limits *l,
                       const struct xl__qgemm_canonical *c,
                       const xl_matrix_op *op, const struct set *s)
 {
     const bool is_async = !xl__streq(xl__text(l, XL__F_line_copy), "emulated"),
-               has_room =
-                   fragments(c, op, s) == 1 && xl__qgemm_group_units(c) > 1;
-    return is_async && s->sk == TEAMS && has_room ? 4 : 0;
+               has_room = fragments(c, op, s) == 1 && c->format != XL_Q6_K &&
+                          (s->tm == 1 || xl__qgemm_group_units(c) > 1);
+    return is_async && per_unit(s) == 1 && has_room ? 4 : 0;
 }
 
 static struct set set_of(const struct xl__params *p)
@@ -74,9 +81,29 @@ static size_t step_bytes(const struct xl__qgemm_canonical *c, size_t sk)
 static size_t local_bytes(const struct xl__qgemm_canonical *c,
                           const xl_matrix_op *op, const struct set *s)
 {
-    const size_t line = (step_bytes(c, s->sk) / (2 * LINE) * 2 + 1) * LINE;
-    return s->st * op->m * line + s->tiles * s->sk * op->m * s->tm *
-                                      xl__qgemm_terms(c) * sizeof(float);
+    const size_t line = (step_bytes(c, s->sk) / (2 * LINE) * 2 + 1) * LINE,
+                 scales = XL__QGEMM_STAGE / XL__QGEMM_UNIT /
+                          xl__qgemm_group_units(c) * (s->sk + 1),
+                 own = xl_qformat_layout((xl_qformat)c->format)->has_scales
+                           ? scales * sizeof(cl_uint)
+                           : 0;
+    return s->st * op->m * (line + own) + s->tiles * s->sk * op->m * s->tm *
+                                              xl__qgemm_terms(c) *
+                                              sizeof(float);
+}
+
+/* The most sub-groups that leave few of a row's last step without columns, and
+ * whose steps are lines of whole copies; the fewest of as many steps. */
+static size_t choose_teams(const struct xl__qgemm_canonical *c)
+{
+    static const double most_idle = 1.2;
+    const size_t n = stages(c);
+    size_t sk = xl__min_size(TEAMS, n);
+    while (sk > 1 && (step_bytes(c, sk) % LINE != 0 ||
+                      (double)xl__round_up(n, sk) > most_idle * (double)n))
+        sk--;
+    const size_t fewest = xl__ceil_div(n, xl__ceil_div(n, sk));
+    return step_bytes(c, fewest) % LINE == 0 ? fewest : sk;
 }
 
 static const char *find_refusal(const struct xl__limits *l, const void *desc)
@@ -91,26 +118,21 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
     return xl__qgemm_pairs_refused(l, c);
 }
 
-/* The most teams of a group that leave few of a row's last step without
- * columns, and whose steps are lines of whole copies. The first step is
- * multiplied the sooner the fewer are copied with it: many slots are for long
- * runs of steps. */
+/* The first step is multiplied the sooner the fewer are copied with it: many
+ * slots are for long runs of steps. */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     enum { FEW_STEPS = 12, SUMS = 32, FEWEST_TILES = 2, MOST_TILES = 8 };
-    static const double most_idle = 1.1;
     const struct xl__qgemm_canonical *c = desc;
     const xl_matrix_op *op = xl__mma_op(l, xl__qgemm_engine_type(c));
     const double units = xl__num_or(l, XL__F_compute_units, 1),
                  local = xl__num_or(l, XL__F_local_mem_bytes, 0);
-    struct set s = {.tm = xl__ceil_power_of_two(c->m), .sk = TEAMS, .st = 3};
+    struct set s = {
+        .tm = xl__ceil_power_of_two(c->m), .sk = choose_teams(c), .st = 3};
     s.tiles = SUMS / xl__ceil_power_of_two(xl__qgemm_terms(c) * s.tm);
     s.tiles = xl__min_size(xl__max_size(s.tiles, FEWEST_TILES), MOST_TILES);
-    while (s.sk > 1 && (double)(xl__round_up(stages(c), s.sk)) >
-                           most_idle * (double)stages(c))
-        s.sk /= 2;
-    const double share = (double)s.sk / TEAMS, /* of a unit, of a group */
+    const double share = 1 / (double)per_unit(&s), /* of a unit, of a group */
         steps = (double)xl__ceil_div(stages(c), s.sk) *
                 (double)xl__ceil_div(c->n, op->m) * share / units;
     if (steps < FEW_STEPS || (double)local_bytes(c, op, &s) > local * share)
@@ -132,11 +154,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const size_t n_copiers = copiers(l, c, op, &s),
                  items = (s.sk + n_copiers) * op->lanes;
     const size_t local = local_bytes(c, op, &s);
-    const size_t per_unit = xl__max_size(TEAMS / s.sk, 1);
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     const size_t tiles = xl__ceil_div(c->n, op->m),
                  blocks = xl__ceil_div(c->m, s.tm),
-                 groups = xl__min_size(tiles, units * per_unit);
+                 groups = xl__min_size(tiles, units * per_unit(&s));
     if (s.sk > stages(c) || step_bytes(c, s.sk) % LINE != 0 ||
         items > xl__size_or(l, XL__F_max_wg_size, 1) ||
         local > xl__size_or(l, XL__F_local_mem_bytes, 0))
@@ -170,8 +191,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         .bytes = xl__qgemm_weight_bytes(c) * (double)blocks * busiest / all +
                  xl__qgemm_other_bytes(c),
         .bytes_frac = xl__model(l, XL__M_quantised_skinny_frac),
-        .fill =
-            xl__fill(l, (double)groups * (double)blocks / (double)per_unit),
+        .fill = xl__fill(l, (double)groups * (double)blocks /
+                                (double)per_unit(&s)),
         .launches = 1};
     xl__estimate(l, &work, p);
     if (c->norm)

@@ -63,10 +63,13 @@ static size_t box_bytes(const struct xl__qgemm_canonical *c)
     return box_columns(c) / f->block * f->block_bytes;
 }
 
-/* Are weights rounded to f16 ahead of the product? */
+/* Are weights rounded to f16 ahead of the product? Not those of int4 beside
+ * few rows of A, which costs more than their sums (NV-67). */
 static bool is_rounded(const struct xl__qgemm_canonical *c)
 {
-    return c->is_fast && c->a == XL_F16;
+    enum { FEW = 64 };
+    return c->is_fast && c->a == XL_F16 &&
+           (c->format != XL_INT4 || c->m > FEW);
 }
 
 static size_t stages(const struct xl__qgemm_canonical *c, const struct set *s)

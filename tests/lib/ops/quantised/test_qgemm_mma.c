@@ -61,8 +61,8 @@ enum { N_SETS = sizeof sets / sizeof *sets };
 /* TM, TILES, SK, ST. */
 static const struct skinny_set {
     int tm, tiles, sk, st;
-} skinny_sets[] = {{1, 8, 2, 2}, {2, 1, 4, 3},  {4, 2, 2, 4},
-                   {8, 1, 8, 2}, {1, 1, 16, 2}, {8, 2, 4, 3}};
+} skinny_sets[] = {{1, 8, 2, 2},  {2, 1, 4, 3}, {4, 2, 2, 4}, {8, 1, 8, 2},
+                   {1, 1, 16, 2}, {8, 2, 4, 3}, {2, 2, 6, 3}};
 enum { N_SKINNY = sizeof skinny_sets / sizeof *skinny_sets };
 
 /* The format, units of a group, and of FP8 its rows. */
@@ -82,11 +82,26 @@ static const struct {
 static const xl_dtype types[] = {XL_F16, XL_BF16, XL_F32};
 enum { N_WEIGHTS = sizeof weights / sizeof *weights };
 
+/* Units whose blocks are multiples of 16 bytes, of whole groups. */
+static size_t whole_units(unsigned i_weights)
+{
+    return weights[i_weights].format == XL_Q6_K ? 64
+           : weights[i_weights].group % 3 == 0  ? 48
+                                                : 16;
+}
+
+/* Are copies of lines whole? Of Q6_K's blocks of 210 bytes by eight. */
+static bool has_lines(unsigned i_weights, int sk)
+{
+    return weights[i_weights].format != XL_Q6_K || sk % 8 == 0;
+}
+
+enum { LINES = 8, LINE = 16 }; /* first set by lines; bytes of a line */
+
 /* Rows of A and of W beyond a group's; columns beyond the slots of its teams,
  * which are whole stages of some formats only. */
 static struct qgemm_case over(unsigned i_set, unsigned i_weights)
 {
-    enum { LINES = 8, WHOLE = 16 }; /* sets by lines; units of whole words */
     const struct set *s = &sets[i_set];
     const bool by_lines = i_set >= LINES;
     const size_t group =
@@ -95,7 +110,7 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
         xl_qformat_layout(weights[i_weights].format)->block > UNIT
             ? STAGE / UNIT
             : group;
-    const size_t together = by_lines ? WHOLE : units;
+    const size_t together = by_lines ? whole_units(i_weights) : units;
     const size_t least = (size_t)(s->sk * s->st + 1) * STAGE / UNIT + 3;
     return (struct qgemm_case){
         .name = "over",
@@ -109,8 +124,8 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
         .in = types[(i_set + i_weights) % 3],
         .out = i_set % 3 ? XL_F32 : XL_F16,
         .pad = 8,
-        .off = by_lines ? WHOLE : 8,
-        .off_w = by_lines ? WHOLE * i_weights : weights[i_weights].w_off,
+        .off = by_lines ? LINE : 8,
+        .off_w = by_lines ? LINE * i_weights : weights[i_weights].w_off,
         .columns_c = i_set % 4 == 1,
         .bias_relu = i_set % 2,
         .gain = i_weights % 3 == 2 ? 1 + types[i_set % 3] : 0};
@@ -139,7 +154,8 @@ static void every_set(void **state)
             .value = {s->tm, s->rm, s->sk, s->st, s->rt}, .source = "test"};
         for (unsigned j = 0; j < N_WEIGHTS; j++) {
             const struct qgemm_case c = over(i, j);
-            if (takes_all || (i + j) % N_SETS == 0)
+            if ((i < LINES || has_lines(j, s->sk)) &&
+                (takes_all || (i + j) % N_SETS == 0))
                 check(&c, "qgemm_mma", i, j);
         }
     }
@@ -154,10 +170,7 @@ static struct qgemm_case over_skinny(unsigned i_set, unsigned i_weights)
     const struct skinny_set *s = &skinny_sets[i_set];
     const size_t tiles = xl__min_size(MOST_TILES, (size_t)s->tiles + 1);
     struct qgemm_case c = over(N_SETS - 1, i_weights);
-    /* Units whose blocks are multiples of 16 bytes, of whole groups. */
-    const size_t whole = weights[i_weights].format == XL_Q6_K ? 64
-                         : weights[i_weights].group % 3 == 0  ? 48
-                                                              : 16;
+    const size_t whole = whole_units(i_weights);
     const size_t least = (size_t)(s->sk + 1) * STAGE / UNIT + 3;
     c.k = i_weights % 2 ? xl__round_up(least, whole) * UNIT
                         : (size_t)(2 * s->sk) * STAGE;
@@ -181,10 +194,7 @@ static void every_skinny_set(void **state)
             .value = {s->tm, s->tiles, s->sk, s->st}, .source = "test"};
         for (unsigned j = 0; j < N_WEIGHTS; j++) {
             const struct qgemm_case c = over_skinny(i, j);
-            /* Copies of Q6_K's blocks of 210 bytes are whole by eight. */
-            if (c.format == XL_Q6_K && s->sk % 8 != 0)
-                continue;
-            if (takes_all || (i + j) % N_SKINNY == 0)
+            if (has_lines(j, s->sk) && (takes_all || (i + j) % N_SKINNY == 0))
                 check(&c, "qgemm_skinny", i, j);
         }
     }
@@ -204,6 +214,31 @@ static void every_code_skinny(void **state)
     (void)state;
     assert_status(fp8_check_codes(t.queue, XL_F32, "qgemm_skinny"), XL_OK,
                   xl_error_detail(t.queue));
+}
+
+/* Rows of W of a self-check's case begin where the call's do. */
+static void checks_are_aligned(void **state)
+{
+    enum { WORD = 16, ROWS = 64 };
+    static const struct xl__variant *const variants[] = {&xl__qgemm_mma,
+                                                         &xl__qgemm_skinny};
+    (void)state;
+    for (unsigned i = 0; i < N_WEIGHTS * 2; i++) {
+        const xl_qlayout *f = xl_qformat_layout(weights[i / 2].format);
+        const struct xl__qgemm_canonical c = {.m = 4,
+                                              .n = ROWS,
+                                              .k = (size_t)ROWS * STAGE,
+                                              .format = weights[i / 2].format,
+                                              .group = (size_t)ROWS * STAGE,
+                                              .w_aligned = WORD};
+        const struct xl__params p =
+            i % 2 ? (struct xl__params){.value = {4, 2, 16, 2}}
+                  : (struct xl__params){.value = {4, 2, 8, 2, 1}};
+        struct xl__qgemm_canonical small;
+        xl__qgemm_shrink(&c, variants[i % 2], &p, &small);
+        assert_int_equal(small.k % f->block, 0);
+        assert_int_equal(small.k / f->block * f->block_bytes % WORD, 0);
+    }
 }
 
 static void refuses(struct qgemm_case c, const char *variant, const char *why)
@@ -247,6 +282,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest mma[] = {
         cmocka_unit_test(every_set),
         cmocka_unit_test(every_code_mma),
+        cmocka_unit_test(checks_are_aligned),
         cmocka_unit_test(refusals),
     };
     const struct CMUnitTest skinny[] = {
