@@ -85,7 +85,7 @@ void xl__conv_arg_last(struct xl__step *s, const struct xl__conv_canonical *c)
 
 /* -- descriptor ----------------------------------------------------------- */
 
-/* Largest power of two, at most 64, that divides the byte address of every
+/* Largest power of two, at most 128, that divides the byte address of every
  * line: of a plane in NCHW, of a pixel in NHWC. */
 size_t xl__conv_align(const xl_images *x, const size_t stride[XL__N_AT],
                       size_t base)

@@ -28,7 +28,7 @@ static inline size_t xl__operand_base(const xl_queue *q, unsigned i)
 {
     return q ? q->memory.operand[i].base : 0;
 }
-/* Largest power of two, at most 64, that divides `bits`. */
+/* Largest power of two, at most 128, that divides `bits`. */
 unsigned xl__align_of(size_t bits);
 /* The same for the byte address of every row's (or column's) start: `base`,
  * offset and the stride that is not 1. */
