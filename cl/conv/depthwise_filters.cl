@@ -55,7 +55,7 @@
 #define HALF (WG > 1 ? WG / 2 : 1)
 #define JOINED (WG < 8 ? WG : 8)
 #define LANES (WG / JOINED)
-#define AHEAD 8 /* loads of an item on the way */
+#define AHEAD 16 /* loads of an item on the way */
 
 /* Add `n_sums` sums of items that are multiples of `apart` from each other, of
  * `lanes`, a power of two, to the first one's; mem: HALF of each. */

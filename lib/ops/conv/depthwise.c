@@ -14,7 +14,7 @@ enum {
     MOST_COLUMNS = 4,  /* of an item: more waste those past the end of a row */
     VECTOR_BYTES = 16, /* of a load */
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
-    LEAST_ROWS = 8,    /* of a strip: the first R - SH are loaded twice */
+    LEAST_ROWS = 4,    /* of a strip, where one is loaded twice */
     RESIDENT_ITEMS = 512, /* of a unit; */
     WAVES = 2             /* so often, so that units end together */
 };
@@ -119,7 +119,7 @@ static size_t item_registers(const struct job *j, size_t vw, size_t tx)
 
 size_t xl__depthwise_registers(const struct xl__limits *l)
 {
-    enum { FEW_LANES = 16, OF_FEW = 112, USUAL = 144 };
+    enum { FEW_LANES = 16, OF_FEW = 112, USUAL = 160 };
     return xl__num_or(l, XL__F_subgroup_width, 2 * FEW_LANES) <= FEW_LANES
                ? OF_FEW
                : USUAL;
@@ -151,7 +151,10 @@ static void cut_strips(const struct xl__limits *l, struct job *j, size_t items)
 {
     const size_t enough =
         WAVES * RESIDENT_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
-    const size_t most = xl__ceil_div(j->c->p, LEAST_ROWS);
+    /* The first R - SH are loaded twice: NV-74. */
+    const size_t least =
+        j->d->r > j->d->stride_h + 1 ? 2 * LEAST_ROWS : LEAST_ROWS;
+    const size_t most = xl__ceil_div(j->c->p, least);
     const size_t strips =
         xl__min_size(most, xl__ceil_div(enough, xl__max_size(1, items)));
     j->rows = xl__ceil_div(j->c->p, strips);

@@ -17,6 +17,8 @@ enum {
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
     LEAST_ROWS = 8,    /* of a strip: the first R - SH are loaded twice */
     RESIDENT_ITEMS = 512, /* of a unit */
+    FILTERS_ITEMS = 1024, /* likewise, for filters, */
+    FILTERS_VECTOR = 2,   /* whose sums then leave so many registers */
     JOINED = 8            /* elements that a group joins */
 };
 
@@ -126,13 +128,17 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     enum { ITEMS = 128 };
     const struct job j = describe_job(desc);
     const size_t most = xl__depthwise_registers(l);
+    const size_t bytes = xl_dtype_bytes(j.d->out.dtype);
+    /* More items were faster than wider vectors: NV-74. */
+    size_t vw =
+        fit_vector(&j, is_data(&j) ? VECTOR_BYTES / bytes : FILTERS_VECTOR);
     size_t tx = is_data(&j) ? j.d->stride_w : 1;
-    size_t vw = fit_vector(&j, VECTOR_BYTES / xl_dtype_bytes(j.d->out.dtype));
+    while (is_data(&j) && 2 * tx <= MOST_COLUMNS)
+        tx *= 2;
     while (vw > 1 && item_registers(&j, vw, tx) > most)
         vw /= 2;
-    while (is_data(&j) && 2 * tx <= MOST_COLUMNS &&
-           item_registers(&j, vw, 2 * tx) <= most)
-        tx *= 2;
+    while (tx > j.d->stride_w && item_registers(&j, vw, tx) > most)
+        tx /= 2;
     *out = (struct xl__params){.source = "model"};
     out->value[AT_VW] = (int)vw;
     out->value[AT_TX] = (int)tx;
@@ -144,9 +150,10 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
 
 /* -- the plan ------------------------------------------------------------- */
 
-static size_t count_resident(const struct xl__limits *l)
+static size_t count_resident(const struct xl__limits *l, const struct job *j)
 {
-    return RESIDENT_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
+    return (is_data(j) ? RESIDENT_ITEMS : FILTERS_ITEMS) *
+           xl__size_or(l, XL__F_compute_units, 1);
 }
 
 /* Strips of one image, when an item for each would make so many: no more items
@@ -155,7 +162,7 @@ static void cut_strips(const struct xl__limits *l, struct job *j, size_t rows,
                        size_t items)
 {
     const size_t strips = xl__min_size(xl__ceil_div(rows, LEAST_ROWS),
-                                       count_resident(l) / items);
+                                       count_resident(l, j) / items);
     j->rows = xl__ceil_div(rows, xl__max_size(1, strips));
     j->strips = xl__ceil_div(rows, j->rows);
 }
@@ -295,7 +302,7 @@ static xl_status plan_filters(const struct xl__limits *l, const void *desc,
     const size_t columns = d->n * j.strips * j.c->q, lanes = j.wg / j.block;
     const size_t blocks = j.blocks * xl__ceil_div(d->r, j.filter_rows);
     const size_t most_parts =
-        xl__max_size(1, count_resident(l) / (j.wg * blocks));
+        xl__max_size(1, count_resident(l, &j) / (j.wg * blocks));
     const size_t each = lanes * xl__ceil_div(columns, lanes * most_parts);
     const size_t parts = xl__ceil_div(columns, each);
     if (columns + each > INT32_MAX)
