@@ -89,6 +89,7 @@ enum xl__device_class {
  XX(wg,                  256,   256,   256,   256, "items of a group that every kernel can have (NV-24)") \
  XX(core_groups,          64,    64,    64,    64, "of a core, so that all are busy until the end (CP-08)") \
  /* caches */                                                                 \
+ XX(again_cost,          0.5,     0,     0,     0, "of a byte that tiles cut by k load again, where the last level is full (NV-73)") \
  XX(kept_bytes,            0,     0, 4 << 20,   0, "of a call's memory, for each compute unit, that the caches keep at most; 0: the last level holds it (CP-30)")
 /* clang-format on */
 
@@ -182,7 +183,6 @@ struct xl__wgmma_model {
     double boxes_sums, values_sums; /* stored to C per clock, by form */
     double values_clocks;
     double part_sums;    /* to scratch per clock */
-    double start_clocks; /* until the first stage has arrived */
     double join_clocks;  /* a second launch */
     double cut_cost;     /* least gain for which tiles are cut */
     double enough_units; /* fraction of the units that keep memory busy */

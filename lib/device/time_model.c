@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time model:
  *
- *   t = start + overlap(max(flop / flop rate / fill, chain),
- *                       bytes / memory rate)
+ *   t = overlap(max(flop / flop rate / fill, chain), bytes / memory rate)
  *       + serial bytes / memory rate + serial + launches * launch time
  *
  * with the rates that the device's facts state, and the shares of them that
@@ -42,9 +41,8 @@ double xl__work_ns(const struct xl__limits *l, const struct xl__cost *w,
         w->busy_ns > 0
             ? w->busy_ns
             : w->flop / (xl__rate_fma(l) * w->flop_frac * fill) * ns_per_s;
-    const double compute = w->start_ns + fmax(busy, w->chain_ns);
+    const double compute = fmax(busy, w->chain_ns);
     const double memory =
-        w->start_ns +
         w->bytes / (xl__rate_memory(l) * w->bytes_frac) * ns_per_s;
     const double launch = w->launches * xl__launch_ns(l);
     const double apart =

@@ -17,7 +17,6 @@ struct xl__cost {
     double bytes, bytes_frac; /* of xl__rate_memory() */
     double overlap; /* exponent with which the two times combine; 0: the longer
                        hides the shorter */
-    double start_ns;     /* until either begins */
     double serial_bytes; /* moved before or after all of that */
     double serial_ns;
     unsigned launches;

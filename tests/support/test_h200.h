@@ -22,6 +22,7 @@ static inline void test_h200_limits(struct xl__limits *l)
         {XL__F_registers_per_cu, 65536},
         {XL__F_clock_hz, 1.98e9},
         {XL__F_simd_per_cu_f32, 128},
+        {XL__F_llc_bytes, 50 << 20},
         {XL__F_copy_bytes_per_s, 4.27e12},
         {XL__F_max_alloc_bytes, 35e9}};
     test_limits(l, facts, sizeof facts / sizeof *facts);

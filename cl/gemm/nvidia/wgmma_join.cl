@@ -12,7 +12,7 @@
  * Needs         OpenCL C 1.2
  * Cost          each part read once
  * Source        Osama et al. 2023, section 4, with a second launch for the
- *               sums (GE-25) */
+ *               sums (GE-25, NV-76) */
 #ifndef CUT
 #define CUT 1
 #endif

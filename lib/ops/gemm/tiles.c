@@ -347,6 +347,14 @@ static double busiest_tiles(const struct xl__tile_grid *grid, double n_cus)
                                           (double)grid->units;
 }
 
+double xl__tile_again_bytes(const struct xl__limits *l, double loaded,
+                            double once, double bytes)
+{
+    const double cache = xl__num_or(l, XL__F_llc_bytes, INFINITY);
+    return xl__model(l, XL__M_again_cost) * fmin(1, bytes / cache) *
+           fmax(0, loaded - once);
+}
+
 void xl__tile_waves(const struct xl__tile *t, const struct xl__tile_job *job,
                     const struct xl__tile_grid *grid, double n_cus,
                     struct xl__cost *w)

@@ -122,6 +122,12 @@ bool xl__tile_cut(const struct xl__limits *l, const struct xl__tile *t,
 void xl__tile_waves(const struct xl__tile *t, const struct xl__tile_job *job,
                     const struct xl__tile_grid *grid, double n_cus,
                     struct xl__cost *w);
+/* What loading operands again costs where tiles are cut, in bytes of memory:
+ * groups at different k share no lines, so that the less of a product's
+ * `bytes` the last-level cache keeps, the more often memory supplies a line
+ * again. `loaded`: by all tiles; `once`: each operand once. */
+double xl__tile_again_bytes(const struct xl__limits *l, double loaded,
+                            double once, double bytes);
 /* Bytes of scratch for the partial sums of cut tiles. */
 size_t xl__tile_scratch_bytes(const struct xl__tile *t, xl_dtype in,
                               const struct xl__tile_grid *grid);

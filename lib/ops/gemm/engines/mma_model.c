@@ -222,6 +222,19 @@ static double memory_rate_frac(const struct xl__limits *l,
                 bytes_in_flight / (xl__rate_memory(l) * latency_s));
 }
 
+static double again_bytes(const struct xl__limits *l,
+                          const struct xl__mma_set *s,
+                          const struct xl__tile_job *job,
+                          const struct xl__tile_grid *grid, double bytes)
+{
+    const struct xl__tile *t = &s->tile;
+    const double elem = (double)xl_dtype_bytes(job->in);
+    return xl__tile_again_bytes(
+        l,
+        elem * (double)(grid->tiles * grid->units * t->tk * (t->tm + t->tn)),
+        elem * (double)((job->m + job->n) * job->k * job->count), bytes);
+}
+
 void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
                    const struct xl__mma_job *job,
                    const struct xl__tile_grid *grid, struct xl__cost *w)
@@ -253,6 +266,8 @@ void xl__mma_model(const struct xl__limits *l, const struct xl__mma_set *s,
         (model->begin_clocks +
          (double)(t->tm * t->tn) / model->sums_per_clock) / at_once;
     xl__tile_waves(t, tiles, grid, n_cus, w);
+    if (grid->is_cut)
+        w->bytes += again_bytes(l, s, tiles, grid, w->bytes);
     w->flop_frac = volume * units / clocks * n_cus * clock / xl__rate_fma(l);
     w->bytes_frac =
         memory_rate_frac(l, s, tiles, fmin(groups, at_once * n_cus));

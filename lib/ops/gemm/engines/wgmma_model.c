@@ -252,16 +252,12 @@ static bool is_listed(const struct xl__wgmma_tiling *v)
 /* Give each cut tile the same number of parts where that takes little longer
  * than an even share, NV-72: then the groups of one part read the same k of
  * all tiles at the same time, and the cache reads a line once for several of
- * them; so only where tiles share lines, each of A and B being read twice or
- * more on average. The last part of a tile may have stages behind k, which add
- * 0. */
+ * them. The last part of a tile may have stages behind k, which add 0. */
 static void align_parts(struct xl__wgmma_tiling *v)
 {
-    enum { SLACK = 16, LEAST_READS = 2 };
+    enum { SLACK = 16 };
     struct xl__stream_k *s = &v->stream;
-    if (s->whole > 0 || s->groups < 2 * s->tiles ||
-        v->tiles_m * v->tiles_n * (v->t.bm + v->t.bn) <
-            LEAST_READS * (v->m + v->n))
+    if (s->whole > 0 || s->groups < 2 * s->tiles)
         return;
     const size_t longest = s->each + (s->extra > 0);
     const size_t each = xl__ceil_div(v->units, s->groups / s->tiles);
@@ -426,6 +422,16 @@ static double group_clocks(const struct xl__wgmma_model *c,
            parts * sums / c->part_sums;
 }
 
+static double again_bytes(const struct xl__limits *l,
+                          const struct xl__wgmma_tiling *v)
+{
+    const xl_gemm *g = v->g;
+    const size_t line = g->k * g->batch.count * xl_dtype_bytes(v->job->in);
+    return xl__tile_again_bytes(
+        l, (double)(v->tiles * v->units * stage_bytes(v)),
+        (double)(v->m + v->n) * (double)line, xl__gemm_bytes(g));
+}
+
 double xl__wgmma_ns(const struct xl__limits *l,
                     const struct xl__wgmma_tiling *v, const char **bound)
 {
@@ -440,12 +446,12 @@ double xl__wgmma_ns(const struct xl__limits *l,
     struct xl__cost work = {
         .busy_ns = all * clock_ns *
                    fmax(group_clocks(c, v, units), gather_clocks(c, v, units)),
-        .bytes = all * xl__gemm_bytes(v->g),
+        .bytes =
+            all * (xl__gemm_bytes(v->g) + (v->is_cut ? again_bytes(l, v) : 0)),
         .bytes_frac =
             c->bytes_frac *
             xl__fill(l, (double)xl__wgmma_groups(l, v) / c->enough_units),
-        .overlap = c->blend,
-        .start_ns = all * c->start_clocks * clock_ns};
+        .overlap = c->blend};
     if (v->is_cut) {
         work.serial_bytes =
             2 * (double)xl__stream_k_written(&v->stream) * tile_bytes;

@@ -14,6 +14,7 @@
 #include "ops/conv/rearrange.h"
 #include "ops/variants.h"
 #include "support/support.h"
+#include "support/test_h200.h"
 #include "targets/targets.h"
 
 enum { N_SHAPES = 600, SEED = 11 };
@@ -421,6 +422,66 @@ static void depthwise(void **state)
     }
 }
 
+/* The fastest of those measured (NV-74). */
+static void depthwise_tunables(void **state)
+{
+    enum { AT_VW, AT_TX };
+    static const struct xl__variant *const variants[] = {
+        [XL_CONV_FORWARD] = &xl__conv_depthwise,
+        [XL_CONV_BACKWARD_DATA] = &xl__conv_data_depthwise,
+        [XL_CONV_BACKWARD_FILTERS] = &xl__conv_filters_depthwise};
+    static const struct xl__op *const ops[] = {
+        [XL_CONV_FORWARD] = &xl__op_conv,
+        [XL_CONV_BACKWARD_DATA] = &xl__op_conv_data,
+        [XL_CONV_BACKWARD_FILTERS] = &xl__op_conv_filters};
+    struct xl__limits l;
+    (void)state;
+    test_h200_limits(&l);
+    for (unsigned i = 0; i < 6; i++) {
+        const xl_conv_pass pass = (xl_conv_pass)(i / 2);
+        const size_t stride = i % 2 + 1;
+        xl_conv d = {XL_CONV_INIT,
+                     .pass = pass,
+                     .n = 32,
+                     .c = 256,
+                     .h = 28,
+                     .w = 28,
+                     .k = 256,
+                     .r = 3,
+                     .s = 3,
+                     .groups = 256,
+                     .stride_h = stride,
+                     .stride_w = stride,
+                     .pad_top = 1,
+                     .pad_bottom = 1,
+                     .pad_left = 1,
+                     .pad_right = 1,
+                     .alpha = 1,
+                     .in.layout = XL_NHWC,
+                     .out.layout = XL_NHWC};
+        d.in.dtype = d.filters.dtype = d.out.dtype = XL_F16;
+        struct xl__conv_canonical c;
+        struct xl__call call;
+        struct xl__params p;
+        struct xl__plan *plan = xl__calloc(1, sizeof *plan);
+        assert_non_null(plan);
+        memset(&call, 0, sizeof call);
+        assert_int_equal(ops[pass]->bind(NULL, &d, &c, &call), XL_OK);
+        variants[pass]->choose(&l, &c, &p);
+        const bool of_filters = pass == XL_CONV_BACKWARD_FILTERS;
+        assert_int_equal(p.value[AT_VW], of_filters ? 2 : 4);
+        assert_int_equal(p.value[AT_TX], of_filters ? 1 : 4);
+        assert_int_equal(variants[pass]->plan(&l, &c, &p, plan), XL_OK);
+        const size_t groups = plan->step[0].global[0] / plan->step[0].local[0];
+        if (pass == XL_CONV_FORWARD) /* strips of 7 rows, of 4 */
+            assert_int_equal(groups, stride == 1 ? 448 : 256);
+        if (of_filters)
+            assert_in_range(groups, 6 * 132, 7 * 132);
+        free(plan);
+    }
+    xl__limits_clear(&l);
+}
+
 /* So are the gradients on GPUs, strides or not. */
 static void depthwise_gradients(void **state)
 {
@@ -515,16 +576,37 @@ static void canonical(void **state)
     assert_memory_not_equal(&a, &b, sizeof a);
 }
 
+/* Pixels that begin at a line of the cache, and in the middle of one: a class
+ * each, of which the tuner measures such data. */
+static void line_starts(void **state)
+{
+    struct xl__conv_canonical c;
+    struct xl__call call;
+    xl_conv d = plain();
+    (void)state;
+    d.c = 64;
+    d.in.layout = XL_NHWC;
+    d.in.dtype = d.filters.dtype = d.out.dtype = XL_F16;
+    for (size_t half = 0; half < 2; half++) {
+        memset(&call, 0, sizeof call);
+        d.in.offset = half * 32;
+        assert_int_equal(xl__op_conv.bind(NULL, &d, &c, &call), XL_OK);
+        assert_int_equal(c.d.in.offset, half ? 64 : 128);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(out_size),
                                        cmocka_unit_test(plans),
                                        cmocka_unit_test(depthwise),
+                                       cmocka_unit_test(depthwise_tunables),
                                        cmocka_unit_test(depthwise_gradients),
                                        cmocka_unit_test(backward_data),
                                        cmocka_unit_test(redirected),
                                        cmocka_unit_test(backward_filters),
-                                       cmocka_unit_test(canonical)};
+                                       cmocka_unit_test(canonical),
+                                       cmocka_unit_test(line_starts)};
     test_args(argc, argv);
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }
