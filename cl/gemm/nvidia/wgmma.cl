@@ -391,8 +391,11 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
             if (!more) {
                 WG_GROUPS(CLEAR_GROUP, RESULT)
             }
-#endif
             xl_bar_arrive(empty + last * 8, is_first & more);
+#else
+            /* There is a stage. A register less: NV-77. */
+            xl_bar_arrive(empty + last * 8, is_first);
+#endif
 #endif
 #if CUT
             if (n < counts.y) {
