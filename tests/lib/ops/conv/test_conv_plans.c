@@ -391,6 +391,31 @@ static void on_machine(const struct machine *m)
     xl__limits_clear(&l);
 }
 
+/* 32 images of 3 x 3 filters, padded by 1. */
+static xl_conv depthwise_layer(xl_conv_pass pass, size_t channels, size_t size,
+                               size_t stride, xl_layout layout)
+{
+    return (xl_conv){XL_CONV_INIT,
+                     .pass = pass,
+                     .n = 32,
+                     .c = channels,
+                     .h = size,
+                     .w = size,
+                     .k = channels,
+                     .r = 3,
+                     .s = 3,
+                     .groups = channels,
+                     .stride_h = stride,
+                     .stride_w = stride,
+                     .pad_top = 1,
+                     .pad_bottom = 1,
+                     .pad_left = 1,
+                     .pad_right = 1,
+                     .alpha = 1,
+                     .in.layout = layout,
+                     .out.layout = layout};
+}
+
 /* For a depthwise layer a direct variant is estimated below all others: on
  * GPUs that for depthwise layers alone. */
 static void depthwise(void **state)
@@ -422,6 +447,38 @@ static void depthwise(void **state)
     }
 }
 
+/* So are the gradients on GPUs, strides or not. */
+static void depthwise_gradients(void **state)
+{
+    static const struct xl__variant *const variants[][5] = {
+        [XL_CONV_BACKWARD_DATA] = {&xl__conv_data_depthwise,
+                                   &xl__conv_data_direct, &xl__conv_data_tiled,
+                                   &xl__conv_data_ref},
+        [XL_CONV_BACKWARD_FILTERS] = {
+            &xl__conv_filters_depthwise, &xl__conv_filters_cpu,
+            &xl__conv_filters_tiled, &xl__conv_filters_ref}};
+    (void)state;
+    for (unsigned i = 0; i < 8 * sizeof machines / sizeof *machines; i++) {
+        const struct machine *m = &machines[i / 8];
+        const xl_layout layout = i % 2 ? XL_NCHW : XL_NHWC;
+        const xl_conv_pass pass =
+            i % 4 < 2 ? XL_CONV_BACKWARD_DATA : XL_CONV_BACKWARD_FILTERS;
+        const size_t stride = i % 8 < 4 ? 1 : 2;
+        const xl_conv d = depthwise_layer(pass, 128, 56, stride, layout);
+        struct xl__conv_canonical c;
+        struct xl__call call;
+        struct xl__limits l;
+        make_plan(m, &l);
+        memset(&call, 0, sizeof call);
+        assert_int_equal(xl__op_conv_data.bind(NULL, &d, &c, &call), XL_OK);
+        const double own = estimate(&l, variants[pass][0], &c);
+        assert_true(isfinite(own));
+        for (size_t v = 1; variants[pass][v] && !m->is_cpu; v++)
+            assert_true(own < estimate(&l, variants[pass][v], &c));
+        xl__limits_clear(&l);
+    }
+}
+
 /* The fastest of those measured (NV-74). */
 static void depthwise_tunables(void **state)
 {
@@ -440,25 +497,7 @@ static void depthwise_tunables(void **state)
     for (unsigned i = 0; i < 6; i++) {
         const xl_conv_pass pass = (xl_conv_pass)(i / 2);
         const size_t stride = i % 2 + 1;
-        xl_conv d = {XL_CONV_INIT,
-                     .pass = pass,
-                     .n = 32,
-                     .c = 256,
-                     .h = 28,
-                     .w = 28,
-                     .k = 256,
-                     .r = 3,
-                     .s = 3,
-                     .groups = 256,
-                     .stride_h = stride,
-                     .stride_w = stride,
-                     .pad_top = 1,
-                     .pad_bottom = 1,
-                     .pad_left = 1,
-                     .pad_right = 1,
-                     .alpha = 1,
-                     .in.layout = XL_NHWC,
-                     .out.layout = XL_NHWC};
+        xl_conv d = depthwise_layer(pass, 256, 28, stride, XL_NHWC);
         d.in.dtype = d.filters.dtype = d.out.dtype = XL_F16;
         struct xl__conv_canonical c;
         struct xl__call call;
@@ -480,56 +519,6 @@ static void depthwise_tunables(void **state)
         free(plan);
     }
     xl__limits_clear(&l);
-}
-
-/* So are the gradients on GPUs, strides or not. */
-static void depthwise_gradients(void **state)
-{
-    static const struct xl__variant *const variants[][5] = {
-        [XL_CONV_BACKWARD_DATA] = {&xl__conv_data_depthwise,
-                                   &xl__conv_data_direct, &xl__conv_data_tiled,
-                                   &xl__conv_data_ref},
-        [XL_CONV_BACKWARD_FILTERS] = {
-            &xl__conv_filters_depthwise, &xl__conv_filters_cpu,
-            &xl__conv_filters_tiled, &xl__conv_filters_ref}};
-    (void)state;
-    for (unsigned i = 0; i < 8 * sizeof machines / sizeof *machines; i++) {
-        const struct machine *m = &machines[i / 8];
-        const xl_layout layout = i % 2 ? XL_NCHW : XL_NHWC;
-        const xl_conv_pass pass =
-            i % 4 < 2 ? XL_CONV_BACKWARD_DATA : XL_CONV_BACKWARD_FILTERS;
-        const size_t stride = i % 8 < 4 ? 1 : 2;
-        const xl_conv d = {XL_CONV_INIT,
-                           .pass = pass,
-                           .n = 32,
-                           .c = 128,
-                           .h = 56,
-                           .w = 56,
-                           .k = 128,
-                           .r = 3,
-                           .s = 3,
-                           .groups = 128,
-                           .stride_h = stride,
-                           .stride_w = stride,
-                           .pad_top = 1,
-                           .pad_bottom = 1,
-                           .pad_left = 1,
-                           .pad_right = 1,
-                           .alpha = 1,
-                           .in.layout = layout,
-                           .out.layout = layout};
-        struct xl__conv_canonical c;
-        struct xl__call call;
-        struct xl__limits l;
-        make_plan(m, &l);
-        memset(&call, 0, sizeof call);
-        assert_int_equal(xl__op_conv_data.bind(NULL, &d, &c, &call), XL_OK);
-        const double own = estimate(&l, variants[pass][0], &c);
-        assert_true(isfinite(own));
-        for (size_t v = 1; variants[pass][v] && !m->is_cpu; v++)
-            assert_true(own < estimate(&l, variants[pass][v], &c));
-        xl__limits_clear(&l);
-    }
 }
 
 static void plans(void **state)
