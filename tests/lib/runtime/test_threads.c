@@ -229,6 +229,8 @@ struct caller {
     xl_expr *expr;
     xl_status status;
     atomic_int n_calls;
+    double most_ns;  /* of the thread's time that a round may take */
+    unsigned n_long; /* rounds that took more */
     uint64_t longest_ns, longest_wall_ns; /* of a round of all calls */
 };
 
@@ -296,12 +298,15 @@ static xl_status call_all(struct caller *c)
 
 static void *call_warm(void *arg)
 {
+    static const double most_ns = 5e6;
     struct caller *c = arg;
+    c->most_ns = most_ns * test_slowness();
     for (unsigned i = 0; i < CALLS && c->status == XL_OK; i++) {
         const uint64_t cpu = xl__thread_cpu_ns(), wall = xl__now_ns();
         c->status = call_all(c);
         const uint64_t wall_ns = xl__now_ns() - wall;
         const uint64_t cpu_ns = xl__thread_cpu_ns() - cpu;
+        c->n_long += (double)cpu_ns > c->most_ns;
         if (cpu_ns > c->longest_ns)
             c->longest_ns = cpu_ns;
         if (wall_ns > c->longest_wall_ns)
@@ -312,14 +317,17 @@ static void *call_warm(void *arg)
 }
 
 /* What the library takes of a warm call, whatever other threads do. The wall
- * clock has other programs' time too. */
+ * clock has other programs' time too; the thread's own has the machine's rare
+ * halts, so a round in a thousand may be long. */
 static void check_longest(const struct caller *c)
 {
-    static const double most_ns = 5e6;
-    print_message("longest of %d rounds: %.3f ms of the thread, %.3f ms\n",
+    enum { MAY_BE_LONG = CALLS / 1000 };
+    print_message("longest of %d rounds: %.3f ms of the thread, %.3f ms; %u "
+                  "took more than %.1f ms\n",
                   CALLS, (double)c->longest_ns * 1e-6,
-                  (double)c->longest_wall_ns * 1e-6);
-    assert_true((double)c->longest_ns <= most_ns * test_slowness());
+                  (double)c->longest_wall_ns * 1e-6, c->n_long,
+                  c->most_ns * 1e-6);
+    assert_true(c->n_long <= MAY_BE_LONG);
 }
 
 static bool has_called(void *arg)
