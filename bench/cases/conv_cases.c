@@ -231,6 +231,8 @@ const struct conv_case conv_cases[] = {
     CASE("depthwise blocks stride 2 nhwc", V, NHWC, XL_BF16, IN(2, 136, 21, 18),
          FILTERS(136, 5, 3), .pad = {4, 0, 5, 3}, STRIDE(2), .groups = 136,
          .beta = -0.5, .gap = 8, .off = 8),
+    CASE("depthwise parts nhwc", V, NHWC, XL_F16, IN(6, 24, 43, 41),
+         FILTERS(24, 3, 3), PAD(1), STRIDE(2), .groups = 24),
     CASE("depthwise stride 3 nhwc", V, NHWC, XL_F32, IN(2, 12, 20, 17),
          FILTERS(12, 2, 3), .pad = {1, 2, 0, 1}, STRIDE(3), .groups = 12),
     CASE("depthwise to nhwc", V, CONV_TO_NHWC, XL_F16, IN(2, 24, 19, 11),

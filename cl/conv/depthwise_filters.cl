@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes      the gradient of filters, one for each channel, from images and
- *               the gradient of out, in two launches.
+ *               the gradient of out, in two launches, or in one where a group
+ *               has all columns of its channels (WHOLE).
  *                 conv_depthwise_filters  a group has a block of vectors of
  *                   channels, TR rows of their filters and a part of the
  *                   columns of all strips of all images. An item goes down one
  *                   column at a time, with TR x S sums of VW channels; it loads
- *                   each row once, one ahead of its use. Sums of the items of a
+ *                   each row once, AHEAD before its use. Sums of the items of a
  *                   vector are added in a tree
  *                 conv_depthwise_join     filters = alpha gradient + beta
  *                   filters; a group has up to 8 elements, whose parts are
@@ -17,6 +18,7 @@
  *               image; columns of all, and of a group; vectors of a block, a
  *               power of two of at most WG, and how many blocks. With VW > 1
  *               channels are contiguous and pixels aligned to VW elements.
+ *               WHOLE: filters in place of parts, and gemm/gemm.clh's.
  *               conv_depthwise_join: filters: base, offset; parts, how many;
  *               elements of all filters; the rest: gemm/gemm.clh
  * Launch        local WG, a power of two; 1-D. conv_depthwise_filters: groups:
@@ -25,8 +27,8 @@
  *               less
  * Local memory  WG / 2 TR S VW sums; WG / 2 sums
  * -D            WG; VW; R, S: sizes of a filter; TR: at most R (the default);
- *               SH, SW: stride; TA (what is read), TC (the result), TY:
- *               gemm/gemm.clh
+ *               AHEAD: rows on the way; WHOLE; SH, SW: stride; TA (what is
+ *               read), TC (the result), TY: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n c p q R S flop; in and out read once, columns of in that
  *               two items need from caches; parts written and read once
@@ -42,6 +44,9 @@
 #ifndef TR
 #define TR R
 #endif
+#ifndef WHOLE
+#define WHOLE 0
+#endif
 #define OWN (TR * S) /* sums of an item */
 #define ROW_PARTS ((R + TR - 1) / TR)
 
@@ -55,7 +60,7 @@
 #define HALF (WG > 1 ? WG / 2 : 1)
 #define JOINED (WG < 8 ? WG : 8)
 #define LANES (WG / JOINED)
-#define AHEAD 16 /* loads of an item on the way */
+#define LOADS 16 /* of parts, of an item on the way */
 
 /* Add `n_sums` sums of items that are multiples of `apart` from each other, of
  * `lanes`, a power of two, to the first one's; mem: HALF of each. */
@@ -73,15 +78,25 @@
         barrier(CLK_LOCAL_MEM_FENCE);                                         \
     }
 
+#if WHOLE
+#define WHOLE_PARAMS , GEMM_LAST_PARAMS
+#else
+#define WHOLE_PARAMS
+#endif
+
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
 conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
                        ulong sn, ulong sc, ulong sh, ulong sw,
                        __global const ELEM(TA) *restrict out, ulong off_out,
                        ulong on, ulong oc, ulong op, ulong oq,
-                       __global SUM *restrict parts, uint h, uint w, uint p,
-                       uint q, uint k, uint pad_top, uint pad_left, uint rows,
-                       uint strips, uint columns, uint each, uint block,
-                       uint blocks)
+#if WHOLE
+                       __global ELEM(TC) *filters, ulong off_filters,
+#else
+                       __global SUM *restrict parts,
+#endif
+                       uint h, uint w, uint p, uint q, uint k, uint pad_top,
+                       uint pad_left, uint rows, uint strips, uint columns,
+                       uint each, uint block, uint blocks WHOLE_PARAMS)
 {
     __local SUMV(VW) mem[HALF * OWN];
     const uint lid = (uint)get_local_id(0), group = (uint)get_group_id(0);
@@ -120,8 +135,8 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
                                    : (raws)(0);                               \
     }
         values window[TR][S];
-        raws fresh[FRESH][S];
-        int y = (int)(begin * SH + first) - (int)pad_top;
+        raws fresh[AHEAD][FRESH * S], gradient[AHEAD][1];
+        const int y = (int)(begin * SH + first) - (int)pad_top;
         #pragma unroll
         for (int r = 0; r < KEPT; r++) {
             LOAD_ROW(fresh[0], y + r)
@@ -129,23 +144,28 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
             for (int s = 0; s < S; s++)
                 window[r][s] = VALUES(VW, TA, fresh[0][s]);
         }
+/* What the row `row` of out adds to the window, and the row. */
+#define LOAD_AHEAD(a, row)                                                    \
+    {                                                                         \
+        const uint row_ = min(row, stop - 1);                                 \
+        _Pragma("unroll")                                                     \
+        for (int r = 0; r < FRESH; r++)                                       \
+            LOAD_ROW((fresh[a] + r * S),                                      \
+                     y + (int)((row_ - begin) * SH) + KEPT + r)               \
+        gradient[a][0] = LOAD_RAW(VW, TA, to, row_ * (uint)op);               \
+    }
         #pragma unroll
-        for (int r = 0; r < FRESH; r++)
-            LOAD_ROW(fresh[r], y + KEPT + r)
-        raws gradient = LOAD_RAW(VW, TA, to, begin * (uint)op);
-        for (uint row = begin; row < stop; row++, y += SH) {
-            const values g = VALUES(VW, TA, gradient);
+        for (int a = 0; a < AHEAD; a++)
+            LOAD_AHEAD(a, begin + a)
+        for (uint row = begin; row < stop; row++) {
+            const values g = VALUES(VW, TA, gradient[0][0]);
+            SHIFT(gradient, 0)
             #pragma unroll
-            for (int s = 0; s < S; s++) {
-                #pragma unroll
-                for (int r = 0; r < FRESH; r++)
-                    window[KEPT + r][s] = VALUES(VW, TA, fresh[r][s]);
+            for (int i = 0; i < FRESH * S; i++) {
+                window[KEPT + i / S][i % S] = VALUES(VW, TA, fresh[0][i]);
+                SHIFT(fresh, i)
             }
-            const uint next = min(row + 1, stop - 1);
-            gradient = LOAD_RAW(VW, TA, to, next * (uint)op);
-            #pragma unroll
-            for (int r = 0; r < FRESH; r++)
-                LOAD_ROW(fresh[r], y + SH + KEPT + r)
+            LOAD_AHEAD(AHEAD - 1, row + AHEAD)
             #pragma unroll
             for (int s = 0; s < S; s++) {
                 #pragma unroll
@@ -160,7 +180,11 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
     ADD_LANES(sum, OWN, lane, lanes, block, mem)
     if (lane > 0 || channel >= k)
         return;
-    parts += ((ulong)part * k + channel) * TAPS + first * S;
+#if WHOLE
+    filters += off_filters;
+#else
+    parts += (ulong)part * k * TAPS;
+#endif
     #pragma unroll
     for (int t = 0; t < OWN; t++) {
         if (R % TR != 0 && first * S + t >= TAPS)
@@ -168,8 +192,15 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
         SUM own[VW];
         PUT(sum[t], own);
         #pragma unroll
-        for (int e = 0; e < VW; e++)
-            parts[e * TAPS + t] = own[e];
+        for (int e = 0; e < VW; e++) {
+            const uint at = (channel + e) * TAPS + first * S + t;
+#if WHOLE
+            GEMM_STORE(1, , filters, at, GEMM_Y(1, own[e], filters, at),
+                       channel + e, 0, first * S + t);
+#else
+            parts[at] = own[e];
+#endif
+        }
     }
 }
 
@@ -182,15 +213,15 @@ conv_depthwise_join(__global ELEM(TC) *filters, ulong off_filters,
     const uint lid = (uint)get_local_id(0), lane = lid / JOINED;
     const uint elem = (uint)get_group_id(0) * JOINED + lid % JOINED;
     SUM sum[1] = {0};
-    for (uint i = lane; i < n_parts && elem < elems; i += AHEAD * LANES) {
-        SUM some[AHEAD];
+    for (uint i = lane; i < n_parts && elem < elems; i += LOADS * LANES) {
+        SUM some[LOADS];
         #pragma unroll
-        for (uint j = 0; j < AHEAD; j++) {
+        for (uint j = 0; j < LOADS; j++) {
             const uint at = i + j * LANES;
             some[j] = at < n_parts ? parts[(ulong)at * elems + elem] : 0;
         }
         #pragma unroll
-        for (uint j = 0; j < AHEAD; j++)
+        for (uint j = 0; j < LOADS; j++)
             sum[0] += some[j];
     }
     ADD_LANES(sum, 1, lane, LANES, JOINED, mem)
