@@ -94,6 +94,16 @@ size_t xl__size_or(const struct xl__limits *l, enum xl__fact_id id,
     return v >= (double)SIZE_MAX ? SIZE_MAX : (size_t)v;
 }
 
+bool xl__is_refused(const struct xl__limits *l, size_t rows, size_t cols)
+{
+    for (unsigned i = 0; i < l->refused.n; i++) {
+        const int *tile = l->refused.tile[i];
+        if ((size_t)tile[0] == rows && (size_t)tile[1] == cols)
+            return true;
+    }
+    return false;
+}
+
 const xl_matrix_op *xl__find_matrix_op(const struct xl__limits *l,
                                        const char *fragments, xl_dtype a,
                                        xl_dtype b)
@@ -225,6 +235,7 @@ void xl__limits_init(struct xl__limits *l)
     l->matrix_ops = NULL;
     l->cooperative[0] = (xl_matrix_op){.name = NULL};
     l->model = (struct xl__model){0};
+    l->refused.n = 0;
 }
 
 void xl__limits_clear(struct xl__limits *l)

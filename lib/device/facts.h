@@ -188,6 +188,14 @@ struct xl__answer {
     const char *_Atomic note;  /* static; a vendor-notes id */
 };
 
+/* Tiles, rows and columns, whose kernels the driver's compiler made slow or
+ * too large for their groups. */
+enum { XL__MOST_REFUSED = 2 };
+struct xl__refused_tiles {
+    unsigned n;
+    int tile[XL__MOST_REFUSED][2];
+};
+
 enum { XL__COOPERATIVE_MOST = 8 };
 struct xl__limits {
     struct xl__answer used[XL__N_FACTS]; /* the library uses these */
@@ -199,6 +207,8 @@ struct xl__limits {
     /* As the driver states them; likewise. */
     xl_matrix_op cooperative[XL__COOPERATIVE_MOST + 1];
     struct xl__model model; /* of the vendor table */
+    /* Of the variant that is planned, in a copy for that; of a device none. */
+    struct xl__refused_tiles refused;
 };
 
 /* The number in use; NaN when unknown; of a boolean 0, 1 or NaN. */
@@ -217,6 +227,9 @@ XL__PRIVATE_API const char *xl__text(const struct xl__limits *l,
 /* The number in use as a size_t; `otherwise` when unknown or negative. */
 XL__PRIVATE_API size_t xl__size_or(const struct xl__limits *l,
                                    enum xl__fact_id id, size_t otherwise);
+
+/* Is this one of l->refused? Then it does not fit the device. */
+bool xl__is_refused(const struct xl__limits *l, size_t rows, size_t cols);
 
 /* The first matrix instruction that multiplies these types and has fragments
  * of this name; NULL: none. */

@@ -44,7 +44,8 @@ static const double sample_ns = 2e5; /* of a sample, at least */
 static const double least_gain = 0.03, most_noise = 0.1;
 
 struct contender {
-    struct xl__point point;
+    struct xl__variant_candidate own; /* without a plan */
+    struct xl__point point;           /* its */
     struct xl__entrant entrant;
     bool is_out; /* failed, or is too slow */
     double ns;   /* of the last case that it ran; NaN: of none */
@@ -121,6 +122,16 @@ static bool fits_memory(const struct contest *t, unsigned halvings)
 /* -- contenders ----------------------------------------------------------- */
 
 /* With the params that it has for the call's size. */
+static void set_own(struct contender *c,
+                    const struct xl__variant_candidate *own)
+{
+    c->own = *own;
+    c->point.variant = own->variant;
+    c->point.params = own->params;
+    xl__plan_destroy(own->plan);
+    c->own.plan = NULL;
+}
+
 static void add_contender(struct contest *t,
                           const struct xl__variant_candidate *c)
 {
@@ -128,9 +139,8 @@ static void add_contender(struct contest *t,
     if (xl__variant_candidate_plan(&t->q->ctx->device->limits,
                                    t->of->key->canonical, &own, NULL) != XL_OK)
         return;
-    xl__plan_destroy(own.plan);
-    t->c[t->n++] = (struct contender){
-        .point = {.variant = own.variant, .params = own.params}, .ns = NAN};
+    t->c[t->n] = (struct contender){.ns = NAN};
+    set_own(&t->c[t->n++], &own);
 }
 
 static void choose_contenders(struct contest *t)
@@ -174,11 +184,21 @@ static void leave_size(struct contest *t)
     xl__tuning_case_clear(&t->data);
 }
 
+/* Builds a contender, if need be with its next best tiles, as a call does. */
+static bool build_contender(struct contest *t, struct contender *c)
+{
+    xl_candidate_result built;
+    while (xl__entrant_build(&c->entrant, &t->data, &c->point, &built) ==
+               XL_BUILD_FAILED &&
+           xl__op_call_retile(t->of, built.why, &c->own) == XL_OK)
+        set_own(c, &c->own);
+    return built.end == XL_CANDIDATE_RIGHT;
+}
+
 /* Makes the case of a size, and the kernels of those that are in. */
 static xl_status enter_size(struct contest *t, unsigned halvings)
 {
     xl_status status = XL_OK;
-    xl_candidate_result built;
     leave_size(t);
     set_size(t, halvings);
     TRY(xl__tuning_case_init(&t->data, &t->sized, true));
@@ -187,8 +207,7 @@ static xl_status enter_size(struct contest *t, unsigned halvings)
         struct contender *c = &t->c[i];
         if (c->is_out)
             continue;
-        xl__entrant_build(&c->entrant, &t->data, &c->point, &built);
-        c->is_out = built.end != XL_CANDIDATE_RIGHT;
+        c->is_out = !build_contender(t, c);
     }
 fail:
     return status;

@@ -163,11 +163,12 @@ void xl__entrant_init(struct xl__entrant *e, struct xl__tuning_case *c,
     prepare_candidate(e, point, &took_ns, out);
 }
 
-void xl__entrant_build(struct xl__entrant *e, struct xl__tuning_case *c,
-                       const struct xl__point *point, xl_candidate_result *out)
+xl_status xl__entrant_build(struct xl__entrant *e, struct xl__tuning_case *c,
+                            const struct xl__point *point,
+                            xl_candidate_result *out)
 {
     init_candidate(e, c, out);
-    prepare_candidate(e, point, NULL, out);
+    return prepare_candidate(e, point, NULL, out);
 }
 
 void xl__entrant_clear(struct xl__entrant *e)

@@ -31,13 +31,14 @@ xl_status xl__tuning_case_init(struct xl__tuning_case *c,
                                const struct xl__op_call *call, bool is_timed);
 void xl__tuning_case_clear(struct xl__tuning_case *c);
 
-/* Builds, self-checks and compares; without the comparison. A failure of the candidate is out->end; after
- * XL_CANDIDATE_RIGHT the entrant can run, and xl__entrant_clear() frees it. */
+/* Builds, self-checks and compares; without the comparison. A failure of the
+ * candidate is out->end, and its status is returned; after XL_CANDIDATE_RIGHT
+ * the entrant can run, and xl__entrant_clear() frees it. */
 void xl__entrant_init(struct xl__entrant *e, struct xl__tuning_case *c,
                       const struct xl__point *point, xl_candidate_result *out);
-void xl__entrant_build(struct xl__entrant *e, struct xl__tuning_case *c,
-                       const struct xl__point *point,
-                       xl_candidate_result *out);
+xl_status xl__entrant_build(struct xl__entrant *e, struct xl__tuning_case *c,
+                            const struct xl__point *point,
+                            xl_candidate_result *out);
 void xl__entrant_clear(struct xl__entrant *e);
 /* Enqueues it once; `arg` is the entrant. For the sampler. */
 xl_status xl__entrant_run(xl_queue *q, void *arg);

@@ -119,6 +119,9 @@ static bool fits(const struct xl__limits *l,
 {
     const double registers = xl__num_or(l, XL__F_registers_per_item,
                                         xl__model(l, XL__M_item_registers));
+    if (xl__is_refused(l, (size_t)value[XL__ATTENTION_BQ],
+                       (size_t)value[XL__ATTENTION_BK]))
+        return false;
     for (unsigned i = 0; i < N_PARTS; i++) {
         const struct layout s = layout_of(c, op, value, &parts[i]);
         if (s.sm == 0 || s.sm * s.rm * op->m != s.lines ||

@@ -139,7 +139,7 @@ static bool layout_of(const struct xl__limits *l,
                          .dp = xl__round_up(c->d_head, DEEP)};
     s->items = s->bq * s->sv;
     if (!s->items || s->bq % op->lanes || !s->bk || s->bk % DEEP ||
-        s->dp / s->sv > MOST_COLUMNS)
+        xl__is_refused(l, s->bq, s->bk) || s->dp / s->sv > MOST_COLUMNS)
         return false;
     set_registers(l, c, s);
     if (s->is_split)

@@ -71,6 +71,7 @@ static bool fits(const struct xl__limits *l,
 {
     return s->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0) &&
            s->wg <= xl__most_items(l, s->wg) &&
+           !xl__is_refused(l, s->bq, s->bk) &&
            !xl__iterations_refused(l, iterations_of(c, s));
 }
 

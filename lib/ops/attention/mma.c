@@ -211,7 +211,7 @@ static bool fits(const struct xl__limits *l, const xl_matrix_op *op,
                  deep = s->is_transposed ? step.stack : op->k;
     return s->is_transposed == (s->stages == 1) && s->sm > 0 &&
            !(s->has_terms && s->is_split) && s->sm * s->rm * side == s->bq &&
-           s->bk % (s->sk * deep) == 0 &&
+           s->bk % (s->sk * deep) == 0 && !xl__is_refused(l, s->bq, s->bk) &&
            s->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0) &&
            s->items <= xl__most_items(l, s->items) &&
            s->registers <= (s->is_transposed ? most_registers(l, s->items)

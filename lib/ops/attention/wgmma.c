@@ -29,10 +29,11 @@ static bool is_f8(const struct xl__attention_canonical *c)
 
 /* -- tiles ---------------------------------------------------------------- */
 
-static bool fits(const struct xl__attention_canonical *c,
+static bool fits(const struct xl__limits *l,
+                 const struct xl__attention_canonical *c,
                  const struct xl__attention_tile *t)
 {
-    if (t->d_head != c->d_head)
+    if (t->d_head != c->d_head || xl__is_refused(l, t->queries, t->keys))
         return false;
     if (xl__attention_has(c, XL__ATTENTION_MASK))
         return t->scores == XL__MASKED;
@@ -49,7 +50,7 @@ find_tile(const struct xl__limits *l, const struct xl__attention_canonical *c,
                                               : is_f8(c) ? m->f8_tiles
                                                          : m->tiles;
          t && t->d_head; t++) {
-        if (fits(c, t) &&
+        if (fits(l, c, t) &&
             (!params || (params->value[XL__ATTENTION_BQ] == (int)t->queries &&
                          params->value[XL__ATTENTION_BK] == (int)t->keys)))
             return t;
@@ -123,7 +124,7 @@ static void choose_tile(const struct xl__limits *l, const void *desc,
     *out = (struct xl__params){.source = "model"};
     for (const struct xl__attention_tile *t = find_tile(l, c, NULL);
          t && t->d_head; t++) {
-        if (!fits(c, t))
+        if (!fits(l, c, t))
             continue;
         const double clocks = tiles_clocks(l, c, t);
         if (clocks >= least)

@@ -199,7 +199,7 @@ bool xl__tile_runs(const struct xl__limits *l, const struct xl__tile *t,
                    xl_dtype in)
 {
     const struct xl__answer *most = &l->used[XL__F_max_wi_sizes];
-    if (!has_whole_multiples(t))
+    if (!has_whole_multiples(t) || xl__is_refused(l, t->tm, t->tn))
         return false;
     const size_t items = xl__tile_items(t);
     const size_t local = xl__size_or(l, XL__F_local_mem_bytes, 0);

@@ -4,7 +4,7 @@
  * lesser estimate for its own sizes. So a new size of a known class takes one
  * or two plans instead of one for each variant and tile, and the choice
  * depends on the sizes alone, not on the order of calls. A context keeps the
- * selections; a call takes a copy. */
+ * selections, with the tiles that the driver refused; a call takes a copy. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ static void destroy_selection(struct xl__lru_entry *entry)
 static const struct xl__lru_kind selection_kind = {MOST_CLASSES,
                                                    destroy_selection};
 
-static xl_status make_key(const struct xl__op_call *w, struct class_key *key)
+static xl_status make_key(const struct xl__op_call *w, struct class_key *key,
+                          struct xl__error *e)
 {
     struct xl__str text = {0};
     struct xl__op_key *largest = key_of_largest(key);
@@ -53,8 +54,7 @@ static xl_status make_key(const struct xl__op_call *w, struct class_key *key)
     key->tuned_class = xl__hash64(xl__str_text(&text), text.len);
     const bool is_broken = text.broken;
     xl__str_clear(&text);
-    return is_broken ? xl__error_set(&w->q->error, XL_NO_MEMORY, "a class")
-                     : XL_OK;
+    return is_broken ? xl__error_set(e, XL_NO_MEMORY, "a class") : XL_OK;
 }
 
 /* Copies the list of a class to the call. */
@@ -178,7 +178,7 @@ xl_status xl__op_call_select(struct xl__op_call *w)
     xl__op_call_recall(w);
     key = xl__calloc(1, bytes);
     TRY(xl__check_alloc(&w->q->error, key, "a class"));
-    TRY(make_key(w, key));
+    TRY(make_key(w, key, &w->q->error));
     w->is_of_class = true;
     TRY(find_selection(w, key, bytes));
     if (!w->list) {
@@ -208,6 +208,92 @@ xl_status xl__op_call_plan_first(struct xl__op_call *w)
         *first = better;
     }
     status = status == XL_UNSUPPORTED ? XL_OK : status;
+fail:
+    return status;
+}
+
+/* -- another tile --------------------------------------------------------- */
+
+/* Adds the tile, by the names of its first two tunables, and the first line of
+ * the reason to the candidate. False: it may have no other. */
+static bool add_refused(struct xl__variant_candidate *c, const char *why)
+{
+    const struct xl__tunable *t = c->variant->tunables;
+    const int *tile = c->params.value;
+    const size_t len = strlen(c->note);
+    if (c->tuned || !c->variant->choose || xl__params_count(c->variant) < 2 ||
+        c->tiles.n == XL__MOST_REFUSED)
+        return false;
+    memcpy(c->tiles.tile[c->tiles.n++], tile, sizeof c->tiles.tile[0]);
+    xl__strfmt(c->note + len, sizeof c->note - len, "%s%s=%d %s=%d: %.*s",
+               len > 0 ? "; " : "", t[0].name, tile[0], t[1].name, tile[1],
+               (int)strcspn(why, "\r\n"), why);
+    return true;
+}
+
+/* Chooses for the call, or for both ends of its class. */
+static xl_status choose_others(const struct xl__op_call *w,
+                               struct xl__variant_candidate *c)
+{
+    xl_status status = XL_OK;
+    const struct xl__limits *l = &w->q->ctx->device->limits;
+    const struct xl__variant *v = c->variant;
+    void *end = xl__calloc(1, xl__op_call_canonical_bytes(w));
+    TRY(end ? XL_OK : XL_NO_MEMORY);
+    c->has_least = false;
+    memcpy(end, w->key->canonical, xl__op_call_canonical_bytes(w));
+    if (w->is_of_class)
+        w->op->represent(w->key->canonical, XL__CLASS_LARGEST, end);
+    TRY(xl__variant_choose_other(l, end, v, &c->tiles, &c->params));
+    if (w->is_of_class) {
+        w->op->represent(w->key->canonical, XL__CLASS_LEAST, end);
+        c->has_least = xl__variant_choose_other(l, end, v, &c->tiles,
+                                                &c->least) == XL_OK &&
+                       !xl__params_same(v, &c->params, &c->least);
+    }
+fail:
+    free(end);
+    return status;
+}
+
+/* For the calls of the class that follow. Without memory they choose again. */
+static void keep_tiles(const struct xl__op_call *w,
+                       const struct xl__variant_candidate *c)
+{
+    struct xl__context *ctx = w->q->ctx;
+    const size_t bytes = offsetof(struct class_key, op) + w->key_bytes;
+    struct class_key *key = xl__calloc(1, bytes);
+    if (!key || make_key(w, key, NULL) != XL_OK)
+        goto done;
+    xl__lock_take(&ctx->selections_lock);
+    struct class_selection *known =
+        (void *)xl__lru_find(&ctx->selections, key, bytes);
+    for (unsigned i = 0; known && i < known->n; i++) {
+        struct xl__variant_candidate *to = &known->list[i];
+        if (to->rank != c->rank || to->tuned)
+            continue;
+        *to = *c;
+        to->plan = NULL;
+    }
+    xl__lock_drop(&ctx->selections_lock);
+done:
+    free(key);
+}
+
+xl_status xl__op_call_retile(const struct xl__op_call *w, const char *why,
+                             struct xl__variant_candidate *c)
+{
+    xl_status status = XL_OK;
+    struct xl__variant_candidate other = *c;
+    other.plan = NULL;
+    TRY(add_refused(&other, why) ? XL_OK : XL_UNSUPPORTED);
+    TRY(choose_others(w, &other));
+    TRY(xl__variant_candidate_plan(&w->q->ctx->device->limits,
+                                   w->key->canonical, &other, NULL));
+    xl__plan_destroy(c->plan);
+    *c = other;
+    if (w->is_of_class)
+        keep_tiles(w, c);
 fail:
     return status;
 }

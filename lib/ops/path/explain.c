@@ -118,11 +118,11 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
                    call_ns(w, c->plan) / ns_per_us);
 }
 
-static void add_note(const struct xl__plan *plan, char *why, size_t cap)
+static void add_note(const char *what, const char *note, char *why, size_t cap)
 {
     const size_t len = strlen(why);
-    if (plan->note)
-        xl__strfmt(why + len, cap - len, "; %s", plan->note);
+    if (note)
+        xl__strfmt(why + len, cap - len, "; %s%s", what, note);
 }
 
 /* The sums of a plan and those after it; what limits the slowest. */
@@ -159,7 +159,9 @@ static void describe_candidate(const struct xl__op_call *w, unsigned i,
     name_tunables(c, out->tunables, sizeof out->tunables);
     if (!c->plan)
         return;
-    add_note(c->plan, out->why, sizeof out->why);
+    add_note("", c->plan->note, out->why, sizeof out->why);
+    if (!c->tuned && *c->note)
+        add_note("refused: ", c->note, out->why, sizeof out->why);
     describe_plans(c->plan, out);
     out->est_ns = call_ns(w, c->plan);
     describe_launch(out);

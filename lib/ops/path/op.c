@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The path of every op: check, bind, find the cached plan; the first time
- * select, build, self-check. A variant that cannot be built or gives wrong
- * results is struck with a warning, and the next one is tried. */
+ * select, build, self-check. A variant whose tile cannot be built is tried
+ * with its next best tiles (NV-77); one without a tile that can, or with wrong
+ * results, is struck with a warning, and the next one is tried. */
 #include "ops/path/op.h"
 
 #include <stdlib.h>
@@ -310,16 +311,44 @@ fail:
     return status;
 }
 
+static void log_refusal(const struct xl__op_call *w, const char *name,
+                        const char *next)
+{
+    xl__log_message(w->q->ctx->lib, XL_LOG_WARNING,
+                    "%s cannot be used on %s%s: %s", name,
+                    xl__text(&w->q->ctx->device->limits, XL__F_name), next,
+                    xl__str_text(&w->q->error.detail));
+}
+
 /* Records why candidate i cannot be used, and logs it. */
 static void strike_candidate(struct xl__op_call *w, unsigned i, bool is_last)
 {
-    const char *why = xl__str_text(&w->q->error.detail);
     free(w->list[i].struck);
-    w->list[i].struck = xl__strdup(why);
-    xl__log_message(w->q->ctx->lib, XL_LOG_WARNING,
-                    "%s cannot be used on %s%s: %s", w->list[i].variant->name,
-                    xl__text(&w->q->ctx->device->limits, XL__F_name),
-                    is_last ? "" : ", the next variant is tried", why);
+    w->list[i].struck = xl__strdup(xl__str_text(&w->q->error.detail));
+    log_refusal(w, w->list[i].variant->name,
+                is_last ? "" : ", the next variant is tried");
+}
+
+/* Builds a candidate, if need be with its next best tiles: the driver's
+ * compiler spills the first, or makes its kernel too large for a group. */
+static xl_status build_tiles(struct xl__op_call *w,
+                             struct xl__variant_candidate *c,
+                             struct xl__cached_plan **out)
+{
+    char name[XL__CASE_LABEL];
+    xl_status status;
+    while ((status = build_all(w, c, out)) == XL_BUILD_FAILED ||
+           status == XL_UNSUPPORTED) {
+        const size_t len = strlen(c->variant->name) + 1;
+        xl__strfmt(name, sizeof name, "%s ", c->variant->name);
+        xl__params_text(c->variant, &c->params, name + len, sizeof name - len);
+        if (xl__op_call_retile(w, xl__str_text(&w->q->error.detail), c) !=
+            XL_OK)
+            break;
+        log_refusal(w, name, ", another tile is tried");
+        xl__error_reset(&w->q->error);
+    }
+    return status;
 }
 
 static xl_status report_all_refused(struct xl__op_call *w)
@@ -362,7 +391,7 @@ static xl_status build_first_good(struct xl__op_call *w,
         if (is_other)
             goto fail;
         if (status == XL_OK)
-            status = build_all(w, &w->list[i], out);
+            status = build_tiles(w, &w->list[i], out);
         *chosen = i;
         if (status == XL_OK || w->list[i].refused)
             continue;

@@ -156,7 +156,8 @@ struct xl__variant_candidate {
     const struct xl__variant *variant;
     const struct xl__tuned_set *tuned; /* NULL: the model's params */
     const struct xl__audition_result *audition; /* that it won; or NULL */
-    char note[160]; /* of a tuned set: stale, or the reason of a refusal */
+    char note[256]; /* of a tuned set: stale, or the reason of a refusal; else
+                       tiles that it had before, and why they were refused */
     const char *refused; /* NULL: it can run */
     bool is_forced;      /* the call names it */
     char *struck; /* why it failed or does not apply in this call, on the heap;
@@ -166,6 +167,7 @@ struct xl__variant_candidate {
      * That of the two with the lesser estimate is taken. */
     bool has_least;
     struct xl__params least;
+    struct xl__refused_tiles tiles; /* that the model's params had before */
     struct xl__plan *plan; /* xl__plan_destroy(); NULL when refused or not
                               planned yet */
     unsigned rank;         /* index in the vendor's list */
@@ -204,6 +206,14 @@ xl_status xl__variant_candidate_plan(const struct xl__limits *l,
                                      const void *canonical,
                                      struct xl__variant_candidate *c,
                                      struct xl__error *e);
+/* The model's choice of a variant without these tiles: rows and columns are
+ * its first two tunables. XL_UNSUPPORTED: it is one of them. Choices that look
+ * for tiles that fit the device need no more for this. */
+xl_status xl__variant_choose_other(const struct xl__limits *l,
+                                   const void *canonical,
+                                   const struct xl__variant *v,
+                                   const struct xl__refused_tiles *tiles,
+                                   struct xl__params *out);
 
 /* op.c: xl__selfcheck() of the programs of a candidate's plan number i. */
 xl_status xl__op_selfcheck(xl_queue *q, const struct xl__op *op,
@@ -289,6 +299,11 @@ xl_status xl__op_call_select_exact(struct xl__op_call *w);
  * largest sizes that is better for the call's. XL_UNSUPPORTED: it does not
  * apply. */
 xl_status xl__op_call_plan_first(struct xl__op_call *w);
+/* class.c: plan a candidate whose tile cannot be built, for the reason `why`,
+ * with the next best one, and keep that for its class. XL_UNSUPPORTED: there
+ * is none. */
+xl_status xl__op_call_retile(const struct xl__op_call *w, const char *why,
+                             struct xl__variant_candidate *c);
 /* Plan a candidate for the call's sizes. XL_UNSUPPORTED: it does not apply,
  * with the reason in c->refused. */
 xl_status xl__op_call_plan(struct xl__op_call *w,

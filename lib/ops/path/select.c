@@ -91,6 +91,24 @@ xl_status xl__variant_candidate_plan(const struct xl__limits *l,
     return status;
 }
 
+xl_status xl__variant_choose_other(const struct xl__limits *l,
+                                   const void *canonical,
+                                   const struct xl__variant *v,
+                                   const struct xl__refused_tiles *tiles,
+                                   struct xl__params *out)
+{
+    struct xl__limits *rest = xl__calloc(1, sizeof *rest);
+    if (!rest)
+        return XL_NO_MEMORY;
+    *rest = *l; /* the texts are shared */
+    rest->refused = *tiles;
+    v->choose(rest, canonical, out);
+    const bool is_refused =
+        xl__is_refused(rest, (size_t)out->value[0], (size_t)out->value[1]);
+    free(rest);
+    return is_refused ? XL_UNSUPPORTED : XL_OK;
+}
+
 static xl_status plan_candidate(const struct selection *s,
                                 struct xl__variant_candidate *c)
 {

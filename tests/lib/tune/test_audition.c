@@ -183,6 +183,33 @@ static void equal_times_keep_the_order(void **state)
     test_device_close(&t);
 }
 
+/* A contender whose tile the driver's compiler spills takes part with another.
+ */
+static void refused_tile_is_replaced(void **state)
+{
+    static const struct xl_builds how = {
+        CL_SUCCESS,
+        ".version 9.0\n.target sm_90\n.entry gemm_wgmma(\n)\n{\n\tret;\n}\n",
+        CL_SUCCESS,
+        {"8 bytes spill stores\n", "0 bytes spill stores\n"}};
+    const xl_mat side = xl_mat_rows(NULL, SIDE, XL_F16);
+    const xl_gemm g = {XL_GEMM_INIT, .m = SIDE, .n = SIDE, .k = SIDE,
+                       .a = side,    .b = side, .c = side, .alpha = 1};
+    struct test_device t;
+    xl_choice c[MOST];
+    unsigned n;
+    (void)state;
+    set_speeds("gemm_wgmma", 0.1, 10);
+    open_with(&t, XL_AUDITION_BOUNDED, 0, "");
+    test_stub()->builds(&how);
+    assert_status(xl_gemm_explain(t.queue, &g, c, MOST, &n), XL_OK,
+                  xl_error_detail(t.queue));
+    test_stub()->builds(NULL);
+    assert_string_equal(c[0].variant, "gemm_wgmma");
+    assert_memory_equal(c[0].why, "chosen by audition", 18);
+    test_device_close(&t);
+}
+
 /* Softmax and convolution have auditions, too. */
 static void other_ops(void **state)
 {
@@ -494,6 +521,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_choice_is_replaced),
+        cmocka_unit_test(refused_tile_is_replaced),
         cmocka_unit_test(reference_takes_part),
         cmocka_unit_test(a_busy_host_puts_none_out),
         cmocka_unit_test(equal_times_keep_the_order),

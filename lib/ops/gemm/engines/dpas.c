@@ -159,8 +159,8 @@ static bool fits(const struct xl__limits *l, const xl_matrix_op *op,
                  const struct xl__dpas_set *s)
 {
     return s->tm && s->tn && s->tk && s->rm && s->rn && s->band &&
-           s->tm % (s->rm * ROWS) == 0 && s->tn % (s->rn * op->n) == 0 &&
-           s->tk % op->k == 0 &&
+           !xl__is_refused(l, s->tm, s->tn) && s->tm % (s->rm * ROWS) == 0 &&
+           s->tn % (s->rn * op->n) == 0 && s->tk % op->k == 0 &&
            sub_groups(s, op) * op->lanes <=
                xl__size_or(l, XL__F_max_wg_size, 1);
 }

@@ -174,6 +174,7 @@ bool xl__mma_fits(const struct xl__limits *l, const xl_matrix_op *op,
     const size_t sums = sums_of_item(op, s);
     const struct item_registers need = registers_of_item(l, op, s);
     return has_whole_instructions(op, s) &&
+           !xl__is_refused(l, s->tile.tm, s->tile.tn) &&
            (op->a != XL_F32 || sums <= MOST_SUMS_F32) &&
            (need.is_listed || (double)need.n <= registers) &&
            groups_in_registers(l, op, s) >= 1 &&

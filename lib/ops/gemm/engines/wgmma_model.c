@@ -317,7 +317,8 @@ bool xl__wgmma_tiling_init(const struct xl__limits *l,
     out->m = t->is_swapped ? out->s.n : out->s.m;
     out->n = t->is_swapped ? out->s.m : out->s.n;
     out->form = choose_form(out);
-    return is_listed(out) && !out->b->windows && registers_fit(out) &&
+    return is_listed(out) && !xl__is_refused(l, t->bm, t->bn) &&
+           !out->b->windows && registers_fit(out) &&
            t->stages <= most_stages(l, out) && count_tiles(l, out);
 }
 
