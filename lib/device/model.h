@@ -175,7 +175,7 @@ struct xl__dpas_model {
 struct xl__wgmma_model {
     double operand_bytes; /* from local memory, per clock */
     double load_bytes;    /* from the cache, per clock of a unit */
-    double astride_cost;  /* fraction of load_bytes lost by boxes that begin
+    double uneven_cost;   /* fraction of load_bytes lost by tiles that begin
                              inside a line */
     double blend;         /* exponent with which overlapping times combine */
     double no_overlap;    /* four warps that no others overlap with */

@@ -67,8 +67,8 @@ static const struct xl__mma_model mma_sync = { /* NV-36 */
 };
 static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .operand_bytes = 128,
-    .load_bytes = 80,
-    .astride_cost = 0.3, /* NV-52 */
+    .load_bytes = 88,
+    .uneven_cost = 0.36, /* NV-52, NV-78 */
     .blend = 4,
     .no_overlap = 1.02,
     .promotion = 1.1,

@@ -341,13 +341,16 @@ size_t xl__wgmma_sums_bytes(const struct xl__wgmma_tiling *v)
 
 /* -- the model ------------------------------------------------------------ */
 
-/* Fraction of tiles whose boxes of B across k begin inside a cache line and
- * touch two. */
-static double split_line_frac(const struct xl__wgmma_tiling *v)
+/* Fraction of tiles that begin inside a line of 64 columns, where that makes
+ * loads slower: across k, where boxes of B then touch two lines, and along k
+ * where the last tile's columns end outside (NV-78). */
+static double uneven_frac(const struct xl__wgmma_tiling *v)
 {
     const size_t step = v->t.bn & (~v->t.bn + 1); /* the largest power of
                                                      two in it */
-    return v->b->across && step < SLAB ? 1 - (double)step / SLAB : 0;
+    return (v->b->across || v->n % v->t.bn > 0) && step < SLAB
+               ? 1 - (double)step / SLAB
+               : 0;
 }
 
 /* Clocks of one stage of a tile. Instructions read A's rows and B from
@@ -369,8 +372,9 @@ static double stage_clocks(const struct xl__wgmma_model *c,
                                       c->gather_local_bytes);
     const double compute =
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
-    const double load = (double)stage_bytes(v) /
-                        (c->load_bytes * (1 - c->astride_cost * split_line_frac(v)));
+    const double load =
+        (double)stage_bytes(v) /
+        (c->load_bytes * (1 - c->uneven_cost * uneven_frac(v)));
     return xl__overlap_ns(compute, load, c->blend) *
            (v->t.bm == v->op->m ? c->no_overlap : 1) *
            (v->job->promotes ? c->promotion : 1);
