@@ -50,8 +50,9 @@ enum {
     XL__ROTARY_OFF = XL__ROTARY_POWER + XL__ROTARY_POWERS
 };
 
-/* Tunables of rotary_rows: heads of an item, items of a group at most. */
-enum { XL__ROTARY_RH, XL__ROTARY_WG };
+/* Tunables of rotary_rows: heads of an item; items of a group, pairs of an
+ * item and tokens of a group at most. */
+enum { XL__ROTARY_RH, XL__ROTARY_WG, XL__ROTARY_VW, XL__ROTARY_TOKENS };
 
 static inline bool xl__rotary_has(const struct xl__rotary_canonical *c,
                                   unsigned view)

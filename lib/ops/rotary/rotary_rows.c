@@ -1,37 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The variants of the rotary embedding, one kernel: rotary_rows has vectors of
- * pairs, and heads that share cos and sin; the reference a pair and a head. */
+ * pairs, and heads of a token that share cos and sin; the reference a pair and
+ * a head. */
 #include "base/alloc.h"
 #include "base/numbers.h"
 #include "ops/rotary/rotary.h"
 #include "ops/path/cost.h"
 
 static const struct xl__tunable tunables[] = {
-    [XL__ROTARY_RH] = {"RH", "heads of an item", {1, 2, 4, 8, 16, 0}},
+    [XL__ROTARY_RH] = {"RH", "heads of an item", {1, 2, 3, 4, 6, 8, 0}},
     [XL__ROTARY_WG] = {"WG",
                        "items of a group, at most",
                        {32, 64, 128, 256, 0}},
+    [XL__ROTARY_VW] = {"VW", "pairs of an item, at most", {1, 2, 4, 8, 0}},
+    [XL__ROTARY_TOKENS] = {"TOKENS",
+                           "tokens of a group, at most",
+                           {1, 2, 4, 8, 16, 32, 0}},
     {NULL, NULL, {0}}};
 
-/* Columns of the operands that have rows. */
+/* Operands whose rows have columns. */
+static bool has_columns(const struct xl__rotary_canonical *c, unsigned view)
+{
+    return xl__rotary_has(c, view) &&
+           (view <= XL__ROTARY_V_CACHE || view > XL__ROTARY_FACTORS);
+}
+
 static bool are_contiguous(const struct xl__rotary_canonical *c)
 {
-    for (unsigned i = 0; i < XL__ROTARY_N_VIEWS; i++) {
-        const bool has_columns =
-            i <= XL__ROTARY_V_CACHE || i > XL__ROTARY_FACTORS;
-        if (has_columns && xl__rotary_has(c, i) &&
-            c->view[i].stride[XL__HEADS_COL] != 1)
+    for (unsigned i = 0; i < XL__ROTARY_N_VIEWS; i++)
+        if (has_columns(c, i) && c->view[i].stride[XL__HEADS_COL] != 1)
             return false;
-    }
     return true;
 }
 
-/* Pairs of an item, which divide what is rotated. More than four, with their
- * sines and codes, do not fit into Intel's registers. */
-static size_t vector_pairs(const struct xl__rotary_canonical *c)
+/* Whether vectors of so many columns are aligned in all rows. */
+static bool are_aligned(const struct xl__rotary_canonical *c, size_t columns)
 {
-    enum { MOST = 4 };
-    size_t vw = are_contiguous(c) ? MOST : 1;
+    for (unsigned i = 0; i < XL__ROTARY_N_VIEWS; i++)
+        if (has_columns(c, i) &&
+            c->view[i].offset < columns * xl_dtype_bytes(c->view[i].dtype))
+            return false;
+    return are_contiguous(c);
+}
+
+/* Pairs of an item, which divide what is rotated. */
+static size_t fit_pairs(const struct xl__rotary_canonical *c, size_t most)
+{
+    size_t vw = are_contiguous(c) ? most : 1;
     while (c->d_head / 2 % vw != 0 || c->d_rotary / 2 % vw != 0)
         vw /= 2;
     return vw;
@@ -45,26 +60,56 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
                : NULL;
 }
 
-static size_t blocks_of(const struct xl__rotary_canonical *c, size_t rh)
+/* How a group's items share its tokens. */
+struct shares {
+    size_t vw, rh, lanes, wg;
+    size_t tokens, heads;  /* of a group: rows of a token */
+    size_t blocks, groups; /* of the same tokens; of all */
+};
+
+static struct shares share_items(const struct xl__limits *l,
+                                 const struct xl__rotary_canonical *c,
+                                 const struct xl__params *p)
 {
-    return xl__ceil_div(xl__rotary_heads(c), rh);
+    struct shares s = {.vw = fit_pairs(c, (size_t)p->value[XL__ROTARY_VW]),
+                       .rh = (size_t)p->value[XL__ROTARY_RH]};
+    s.lanes = c->d_head / 2 / s.vw;
+    const size_t items = xl__min_size((size_t)p->value[XL__ROTARY_WG],
+                                      xl__size_or(l, XL__F_max_wg_size, 1));
+    const size_t rows = xl__max_size(1, items / s.lanes);
+    s.wg = rows * s.lanes;
+    s.tokens = xl__min_size(rows, (size_t)p->value[XL__ROTARY_TOKENS]);
+    s.heads = rows / s.tokens;
+    s.blocks = xl__ceil_div(xl__rotary_heads(c), s.heads * s.rh);
+    s.groups = xl__ceil_div(c->n_batch * c->n_q, s.tokens) * s.blocks;
+    return s;
 }
 
-/* As many heads of an item as leave each compute unit several groups. */
+/* As many heads of an item as its registers hold, and as leave each compute
+ * unit several groups. */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
-    enum { WG = 64, MOST = 8, GROUPS = 16 };
+    enum { WG = 128, FEW_LANES = 16, OF_FEW = 8, USUAL = 32, GROUPS = 8 };
     const struct xl__rotary_canonical *c = desc;
-    const size_t enough = GROUPS * WG * xl__size_or(l, XL__F_compute_units, 1);
-    const size_t of_block =
-        c->n_batch * c->n_q * (c->d_head / 2 / vector_pairs(c));
-    size_t rh = 1;
-    while (rh < MOST && of_block * blocks_of(c, 2 * rh) >= enough)
-        rh *= 2;
+    const double lanes = xl__num_or(l, XL__F_subgroup_width, 2 * FEW_LANES);
+    const bool has_few = lanes <= FEW_LANES && xl__device_class(l) != XL__CPU;
+    const size_t vw = fit_pairs(c, has_few ? 4 : 8);
+    const size_t enough = GROUPS * xl__size_or(l, XL__F_compute_units, 1);
     *out = (struct xl__params){.source = "model"};
-    out->value[XL__ROTARY_RH] = (int)rh;
-    out->value[XL__ROTARY_WG] = WG;
+    int *value = out->value;
+    value[XL__ROTARY_RH] = 1;
+    value[XL__ROTARY_WG] = WG;
+    value[XL__ROTARY_VW] = (int)vw;
+    value[XL__ROTARY_TOKENS] = 1;
+    const struct shares one = share_items(l, c, out);
+    while (2 * (size_t)value[XL__ROTARY_TOKENS] * xl__rotary_heads(c) <=
+           one.heads)
+        value[XL__ROTARY_TOKENS] *= 2;
+    size_t rh = xl__min_size((has_few ? OF_FEW : USUAL) / vw, one.blocks);
+    do
+        value[XL__ROTARY_RH] = (int)rh;
+    while (share_items(l, c, out).groups < enough && rh-- > 1);
 }
 
 /* Operands that are read, or written; of caches the new rows. */
@@ -90,10 +135,9 @@ static void add_view(struct xl__step *step,
 }
 
 static void add_args(struct xl__step *step,
-                     const struct xl__rotary_canonical *c, size_t rh)
+                     const struct xl__rotary_canonical *c, size_t blocks)
 {
     enum { VIEW_WORDS = 1 + XL__HEADS_DIMS, EXTRA_VIEWS = 4, SIZES = 7 };
-    const size_t blocks = blocks_of(c, rh);
     for (unsigned i = 0; i < XL__ROTARY_N_VIEWS; i++)
         xl__arg_mem(step, XL__ROTARY_MEM + i);
     xl__arg_words(step, XL__ROTARY_K_SCALES * VIEW_WORDS);
@@ -113,7 +157,7 @@ static void add_args(struct xl__step *step,
     xl__arg_u64(step, c->n_q);
     xl__arg_value_u64(step, XL__ROTARY_N_KV);
     xl__arg_u64(step, blocks);
-    xl__arg_u64(step, c->n_batch * c->n_q * blocks);
+    xl__arg_u64(step, c->n_batch * c->n_q);
     xl__arg_words(step, 1 + XL__ROTARY_POWERS);
     for (unsigned i = 0; i <= XL__ROTARY_POWERS; i++)
         xl__arg_value_u64(step, XL__ROTARY_RATE + i);
@@ -125,25 +169,18 @@ static void add_args(struct xl__step *step,
 }
 
 static xl_status plan_with(const struct xl__limits *l,
-                           const struct xl__rotary_canonical *c, size_t vw,
-                           size_t rh, size_t most_items, struct xl__plan *p)
+                           const struct xl__rotary_canonical *c,
+                           const struct shares *s, struct xl__plan *p)
 {
     static const double flop = 6, norm_flop = 4; /* of a pair, a column */
     const xl_heads *v = c->view;
-    const size_t lanes = c->d_head / 2 / vw;
-    const size_t most = xl__size_or(l, XL__F_max_wg_size, 1);
-    const size_t items = xl__max_size(lanes, xl__min_size(most_items, most));
-    const size_t wg = items / lanes * lanes;
-    const size_t rows = c->n_batch * c->n_q * blocks_of(c, rh);
-    const size_t groups = xl__ceil_div(rows, wg / lanes);
-    if (wg > most)
+    if (s->wg > xl__size_or(l, XL__F_max_wg_size, 1))
         return XL_UNSUPPORTED;
-    struct xl__step *step =
-        xl__plan_add(p, "attention/rotary.cl", "rotary_rows", groups * wg, wg);
+    struct xl__step *step = xl__plan_add(
+        p, "attention/rotary.cl", "rotary_rows", s->groups * s->wg, s->wg);
     const bool has_norm = xl__rotary_has(c, XL__ROTARY_Q_NORM);
-    const bool shares_rows = has_norm ||
-                             xl__rotary_has(c, XL__ROTARY_K_SCALES) ||
-                             xl__rotary_has(c, XL__ROTARY_V_SCALES);
+    const bool has_scales = xl__rotary_has(c, XL__ROTARY_K_SCALES) ||
+                            xl__rotary_has(c, XL__ROTARY_V_SCALES);
     const struct xl__defined defined[] = {
         {"DT", v[XL__ROTARY_Q].dtype},
         {"OT", v[XL__ROTARY_Q_OUT].dtype},
@@ -152,6 +189,7 @@ static xl_status plan_with(const struct xl__limits *l,
         {"R", c->d_rotary},
         {"PAIRS", c->pairs},
         {"COLUMNS", are_contiguous(c)},
+        {"VA", are_aligned(c, 2 * s->vw)},
         {"K_SCALES", xl__rotary_has(c, XL__ROTARY_K_SCALES)},
         {"V_SCALES", xl__rotary_has(c, XL__ROTARY_V_SCALES)},
         {"FACTORS", xl__rotary_has(c, XL__ROTARY_FACTORS)},
@@ -159,14 +197,19 @@ static xl_status plan_with(const struct xl__limits *l,
         {"WIDE", c->is_wide},
         {"Q_ROWS", c->q_rows.kind},
         {"KV_ROWS", c->kv_rows.kind},
-        {"VW", vw},
-        {"VW2", 2 * vw},
-        {"LANES", lanes},
-        {"RH", rh},
-        {"WG", wg}};
+        {"VW", s->vw},
+        {"VW2", 2 * s->vw},
+        {"LANES", s->lanes},
+        {"RH", s->rh},
+        {"HEADS", s->heads},
+        {"TOKENS", s->tokens},
+        {"WG", s->wg}};
     xl__define_all(step, defined, sizeof defined / sizeof *defined);
-    step->local_mem_bytes = shares_rows ? wg * sizeof(uint32_t) : 0;
-    add_args(step, c, rh);
+    step->local_mem_bytes =
+        sizeof(float) *
+        ((c->pairs == XL_ROTARY_NONE ? 0 : s->tokens * c->d_rotary) +
+         (has_norm + has_scales) * s->rh * s->wg);
+    add_args(step, c, s->blocks);
     p->bytes = bytes_of(c);
     p->flop = (flop * (double)(c->d_rotary / 2) +
                (has_norm ? norm_flop * (double)c->d_head : 0)) *
@@ -176,8 +219,8 @@ static xl_status plan_with(const struct xl__limits *l,
         .flop = p->flop,
         .flop_frac = xl__model(l, XL__M_norm_frac),
         .bytes = p->bytes,
-        .bytes_frac = vw > 1 ? 1 : xl__model(l, XL__M_ref_bytes_frac),
-        .fill = xl__fill(l, (double)groups),
+        .bytes_frac = s->vw > 1 ? 1 : xl__model(l, XL__M_ref_bytes_frac),
+        .fill = xl__fill(l, (double)s->groups),
         .launches = 1};
     xl__estimate(l, &work, p);
     return XL_OK;
@@ -186,17 +229,18 @@ static xl_status plan_with(const struct xl__limits *l,
 static xl_status plan_rows(const struct xl__limits *l, const void *desc,
                            const struct xl__params *params, struct xl__plan *p)
 {
-    return plan_with(l, desc, vector_pairs(desc),
-                     (size_t)params->value[XL__ROTARY_RH],
-                     (size_t)params->value[XL__ROTARY_WG], p);
+    const struct shares s = share_items(l, desc, params);
+    return plan_with(l, desc, &s, p);
 }
 
 static xl_status plan_reference(const struct xl__limits *l, const void *desc,
                                 const struct xl__params *params,
                                 struct xl__plan *p)
 {
+    static const struct xl__params one = {.value = {1, 1, 1, 1}};
     (void)params;
-    return plan_with(l, desc, 1, 1, 1, p);
+    const struct shares s = share_items(l, desc, &one);
+    return plan_with(l, desc, &s, p);
 }
 
 static const char repeats[] = "bit for bit: sums are in a fixed order";

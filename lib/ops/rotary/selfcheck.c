@@ -17,6 +17,15 @@
 enum { GUARD = 0x25, GUARD_ELEMS = 64, SEED = 1 };
 static const double base = 500, scale = 0.75, magnitude = 1.25, eps = 0.25;
 
+/* More than the items of a group have. */
+static size_t group_heads(const struct xl__rotary_canonical *c,
+                          const struct xl__params *p)
+{
+    return (size_t)p->value[XL__ROTARY_RH] * (size_t)p->value[XL__ROTARY_WG] *
+               (size_t)p->value[XL__ROTARY_VW] / (c->d_head / 2) +
+           1;
+}
+
 void xl__rotary_shrink(const void *canonical,
                        const struct xl__variant *variant,
                        const struct xl__params *params, void *small)
@@ -25,10 +34,10 @@ void xl__rotary_shrink(const void *canonical,
     struct xl__rotary_canonical *to = small;
     size_t size[XL__HEADS_DIMS];
     (void)variant;
-    (void)params;
     memcpy(to, canonical, sizeof *to); /* with its padding */
     to->n_batch = xl__min_size(to->n_batch, 2);
-    to->n_heads = xl__min_size(to->n_heads, HEADS);
+    to->n_heads = xl__min_size(to->n_heads,
+                               xl__max_size(HEADS, group_heads(to, params)));
     to->n_kv_heads = xl__min_size(to->n_kv_heads, 2);
     to->n_q = xl__min_size(to->n_q, TOKENS);
     to->n_kv = KEYS;
