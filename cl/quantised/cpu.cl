@@ -7,7 +7,8 @@
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
  * Launch:       2-D, local (1, 1); groups: ceil(n / RN), ceil(m / TM).
  * Local memory: none.
- * -D:           RN 1, 2, 4; TM 1, 2, 4, 8; quantised/product.clh.
+ * -D:           RN 1, 2, 4, of pairs not 1; TM 1, 2, 4, 8;
+ *               quantised/product.clh.
  * Needs:        nothing.
  * Cost:         2 m n k flop; W is read once for each TM rows of A.
  * Source:       the definition. */
@@ -87,7 +88,8 @@ __kernel void qgemm_cpu(PRODUCT_PARAMS)
     ulong at[TM];
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
-        const struct weights row = WEIGHTS_ROW(min(j0 + r * apart, n - 1));
+        const struct weights row =
+            WEIGHTS_ROW(min(FAR_ROW(r, j0, apart), n - 1));
         w[r] = row;
 #pragma unroll
         for (uint i = 0; i < TM; i++)
@@ -125,11 +127,12 @@ __kernel void qgemm_cpu(PRODUCT_PARAMS)
                 sum[r][i] = ADD_UNIT(&x, lo[i], hi[i], sum[r][i]);
         }
     }
-    for (uint r = 0; r < RN; r++) {
+    for (uint r = 0; r < RN / TOGETHER; r++) {
         for (uint i = 0; i < TM; i++) {
             const uint j = j0 + r * apart;
-            if (j < n && i0 + i < m)
-                STORE_C(i0 + i, j, SUM_OF(sum[r][i]));
+            if (j < n / TOGETHER && i0 + i < m)
+                STORE_C(i0 + i, j, SUM_OF(sum[r][i]),
+                        SUM_OF(sum[r + RN / 2][i]));
         }
     }
 }

@@ -8,7 +8,8 @@
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh).
  * Launch:       2-D, local (1, 1); groups: ceil(n / RN), ceil(m / TM).
  * Local memory: none.
- * -D:           RN 1, 2, 4; TM 1, 2, 4, 8; quantised/product.clh with TA 5.
+ * -D:           RN 1, 2, 4, of pairs not 1; TM 1, 2, 4, 8;
+ *               quantised/product.clh with TA 5.
  * Needs:        nothing.
  * Cost:         2 m n k flop; W is read once for each TM rows of A.
  * Source:       Intel 64 and IA-32 Architectures Software Developer's Manual,
@@ -185,7 +186,8 @@ __kernel void qgemm_cpu_bytes(PRODUCT_PARAMS)
     __global const char *row[TM];
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
-        const struct weights of = WEIGHTS_ROW(min(j0 + r * apart, n - 1));
+        const struct weights of =
+            WEIGHTS_ROW(min(FAR_ROW(r, j0, apart), n - 1));
         w[r] = of;
 #pragma unroll
         for (uint i = 0; i < TM; i++) {
@@ -235,11 +237,12 @@ __kernel void qgemm_cpu_bytes(PRODUCT_PARAMS)
             }
         }
     }
-    for (uint r = 0; r < RN; r++) {
+    for (uint r = 0; r < RN / TOGETHER; r++) {
         for (uint i = 0; i < TM; i++) {
             const uint j = j0 + r * apart;
-            if (j < n && i0 + i < m)
-                STORE_C(i0 + i, j, SUM_OF(sum[r][i]) + least[r][i]);
+            if (j < n / TOGETHER && i0 + i < m)
+                STORE_C(i0 + i, j, SUM_OF(sum[r][i]) + least[r][i],
+                        SUM_OF(sum[r + RN / 2][i]) + least[r + RN / 2][i]);
         }
     }
 }

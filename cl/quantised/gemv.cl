@@ -9,7 +9,7 @@
  * Launch:       2-D, local (WG, 1); groups: ceil(n / (RN WG / LANES)),
  *               ceil(m / TM).
  * Local memory: 8 (WG + 16 WG / LANES) bytes.
- * -D:           WG, LANES, powers of two; RN 1, 2; TM 1, 2, 4, 8;
+ * -D:           WG, LANES, powers of two; RN 1, 2, of pairs 2; TM 1, 2, 4, 8;
  *               quantised/product.clh.
  * Needs:        nothing.
  * Cost:         2 m n k flop; W is read once for each TM rows of A.
@@ -64,7 +64,6 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
     const uint item = (uint)get_local_id(0), lane = item % LANES;
     const uint j0 = ((uint)xl_group_id(0) * (WG / LANES) + item / LANES) * RN;
     const uint i0 = (uint)xl_group_id(1) * TM;
-    struct weights w[RN];
     float sum[RN][TM];
     ulong at[TM];
 #if GT >= 0
@@ -74,8 +73,6 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
 #endif
 #pragma unroll
     for (uint r = 0; r < RN; r++) {
-        const struct weights row = WEIGHTS_ROW(min(j0 + r, n - 1));
-        w[r] = row;
 #pragma unroll
         for (uint i = 0; i < TM; i++)
             sum[r][i] = 0.0f;
@@ -87,10 +84,12 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
     for (uint u = lane; u < units; u += LANES) {
 #pragma unroll
         for (uint r = 0; r < RN; r++) {
+            const struct weights w = /* no array of them: CP-43 */
+                WEIGHTS_ROW(W_ROW(min(j0 + r, n - 1), n));
 #if TA == 5
-            const struct codes x = load_codes(&w[r], u);
+            const struct codes x = load_codes(&w, u);
 #else
-            const struct unit x = load_unit(&w[r], u);
+            const struct unit x = load_unit(&w, u);
 #endif
 #pragma unroll
             for (uint i = 0; i < TM; i++) {
@@ -132,10 +131,11 @@ __kernel XL_OF_WIDTH void qgemm_gemv(PRODUCT_PARAMS)
     if (lane > 0)
         return;
 #pragma unroll
-    for (uint r = 0; r < RN; r++) {
+    for (uint r = 0; r < RN; r += TOGETHER) {
 #pragma unroll
         for (uint i = 0; i < TM; i++)
             if (j0 + r < n && i0 + i < m)
-                STORE_C(i0 + i, j0 + r, NORMED(sum[r][i], i));
+                STORE_C(i0 + i, (j0 + r) / TOGETHER, NORMED(sum[r][i], i),
+                        NORMED(sum[r + 1][i], i));
     }
 }

@@ -42,6 +42,7 @@
 #include "quantised/copy_parts.clh"
 #endif
 #define LOCAL_BYTES (LOCAL_SLOTS > SUMS ? LOCAL_SLOTS : SUMS)
+#define COLS_C (RT * ROWS / TOGETHER) /* of a group */
 
 /* Adds to the sums the products of a stage, whose first unit is `first`;
  * rows[]: the lane's rows of W, a_slot: A's row 0. */
@@ -144,11 +145,13 @@ qgemm_mma(PRODUCT_PARAMS)
     const uint j0 = (uint)xl_group_id(0) * (RT * ROWS),
                i0 = (uint)xl_group_id(1) * TM;
     const uint row_bytes = units / UNITS * BLOCK_BYTES;
-    struct source from = {blocks + off_blocks + (ulong)j0 * row_bytes,
+    struct source from = {blocks + off_blocks +
+                              (ulong)(j0 / TOGETHER) * row_bytes,
                           a + off_a + i0 * rs_a,
                           (__local uchar *)room,
                           rs_a,
                           row_bytes,
+                          n,
                           min((uint)(RT * ROWS), n - j0) - 1,
                           min((uint)TM, m - i0) - 1,
                           (units + SU - 1) / SU,
@@ -170,7 +173,7 @@ qgemm_mma(PRODUCT_PARAMS)
     #pragma unroll
     for (uint i = 0; i < 2 * RM; i++) {
         const struct weights row = WEIGHTS_ROW(
-            j0 + min(tile * ROWS + lane / 4 + 8 * i, from.last_row));
+            W_ROW(j0 + min(tile * ROWS + lane / 4 + 8 * i, from.last_row), n));
         own[i] = row;
     }
 #endif
@@ -205,15 +208,20 @@ qgemm_mma(PRODUCT_PARAMS)
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     #pragma unroll 1
-    for (uint v = (uint)get_local_id(0); v < RT * ROWS * TM; v += ITEMS) {
-        const uint row = v % (RT * ROWS), col = v / (RT * ROWS);
-        float y = 0;
+    for (uint v = (uint)get_local_id(0); v < COLS_C * TM; v += ITEMS) {
+        const uint row = v % COLS_C * TOGETHER, col = v / COLS_C;
+        float y[TOGETHER];
         #pragma unroll
-        for (uint s = 0; s < SK * TERMS; s++)
-            y += sums[(s / TERMS * NT * MMA_N + col * TERMS + s % TERMS) *
-                          (RT * ROWS) +
-                      row];
+        for (uint r = 0; r < TOGETHER; r++) {
+            y[r] = 0;
+            #pragma unroll
+            for (uint s = 0; s < SK * TERMS; s++)
+                y[r] += sums[(s / TERMS * NT * MMA_N + col * TERMS +
+                              s % TERMS) *
+                                 (RT * ROWS) +
+                             row + r];
+        }
         if (j0 + row < n && i0 + col < m)
-            STORE_C(i0 + col, j0 + row, y);
+            STORE_C(i0 + col, (j0 + row) / TOGETHER, y[0], y[1]);
     }
 }

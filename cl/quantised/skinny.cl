@@ -72,6 +72,7 @@
 #define LINE ((STEP_BYTES / 32 * 2 + 1) * 16)
 #define SLOT (MMA_M * LINE)
 #define PART (RIGHT_COLS * MMA_M) /* sums of a team */
+#define COLS (MMA_M / TOGETHER) /* of C, of a tile */
 #if FORMAT >= 8
 #define OWN (SU / GROUP_UNITS) /* scales of a stage's row */
 #define OWN_STEP (OWN * SK)
@@ -172,7 +173,7 @@ INLINED void advance(const struct product *s, struct place *p)
 INLINED uint row_of(const struct product *s, const struct place p,
                     const uint row)
 {
-    return min(tile_of(p.batch, p.tile) * MMA_M + row, s->n - 1);
+    return W_ROW(min(tile_of(p.batch, p.tile) * MMA_M + row, s->n - 1), s->n);
 }
 
 #if FORMAT >= 8
@@ -509,18 +510,22 @@ qgemm_skinny(PRODUCT_PARAMS)
             continue;
         TEAMS_SYNC();
         #pragma unroll 1
-        for (uint v = (uint)get_local_id(0); v < TILES * MMA_M * TM;
+        for (uint v = (uint)get_local_id(0); v < TILES * COLS * TM;
              v += ITEMS) {
-            const uint row = v % MMA_M, col = v / MMA_M % TM;
-            const uint tile = v / (MMA_M * TM);
+            const uint row = v % COLS * TOGETHER, col = v / COLS % TM;
+            const uint tile = v / (COLS * TM);
             const uint j = tile_of(batch, tile) * MMA_M + row;
-            float y = 0;
+            float y[TOGETHER];
             #pragma unroll
-            for (uint t = 0; t < SK * TERMS; t++)
-                y += sums[tile][t / TERMS]
-                         [(col * TERMS + t % TERMS) * MMA_M + row];
+            for (uint r = 0; r < TOGETHER; r++) {
+                y[r] = 0;
+                #pragma unroll
+                for (uint t = 0; t < SK * TERMS; t++)
+                    y[r] += sums[tile][t / TERMS]
+                                [(col * TERMS + t % TERMS) * MMA_M + row + r];
+            }
             if (j < n && i0 + col < m)
-                STORE_C(i0 + col, j, y);
+                STORE_C(i0 + col, j / TOGETHER, y[0], y[1]);
         }
         TEAMS_SYNC();
     }

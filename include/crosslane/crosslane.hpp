@@ -894,7 +894,7 @@ public:
 /** C = epilogue(A W^T), W quantised (xl_qgemm). */
 class Qgemm : public Stored<Qgemm, xl_qgemm> {
 public:
-    /** A is m x w.shape.cols, C is m x w.shape.rows. */
+    /** A is m x w.shape.cols, C is m x w.shape.rows, of a pair half of them. */
     Qgemm(std::size_t m, const xl_qmat &w)
     {
         desc_.m = m;
@@ -912,6 +912,8 @@ public:
     {
         return desc_.norm = {XL_QGEMM_NORM_RMS, gain, eps}, *this;
     }
+    /** W is two matrices, whose products are `y` and `y2` of the epilogue. */
+    Qgemm &pair(bool is_pair = true) { return desc_.is_pair = is_pair, *this; }
 };
 
 /** x and w, one from the other (xl_qconvert). */

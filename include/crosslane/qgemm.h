@@ -76,7 +76,8 @@ typedef struct xl_qgemm {
     size_t m;    ///< rows of A and C; >= 1
     xl_mat a;    ///< m x w.shape.cols; columns are contiguous
     xl_qmat w;   ///< the weights; a row is an output channel
-    xl_mat c;    ///< m x w.shape.rows; must not overlap what is read
+    xl_mat c;    ///< m x w.shape.rows, of a pair half as many columns; must not
+                 ///< overlap what is read
     xl_mem workspace;    ///< optional: scratch, xl_qgemm_workspace() bytes
     const char *variant; ///< "qgemm_ref" to force one; NULL: the best
     xl_epilogue epilogue; ///< optional: an expression over `y`, as of xl_gemm
@@ -85,6 +86,11 @@ typedef struct xl_qgemm {
     xl_activations activations; ///< how A is multiplied
     xl_qgemm_norm norm; ///< optional: A' = norm(A) is multiplied in A's place,
                         ///< and quantised where activations are bytes
+    /** W is two matrices of one shape, one below the other, and C has a column
+     *  for each row of one of them: the epilogue is over `y`, the product with
+     *  row j, and `y2`, that with row w.shape.rows / 2 + j, and must read both.
+     *  "silu(y) * y2" is a gated layer in one launch. */
+    bool is_pair;
 } xl_qgemm;
 #define XL_QGEMM_INIT XL_SIZED(xl_qgemm)
 
@@ -106,6 +112,10 @@ typedef struct xl_qgemm {
  *            that costs less than a launch; else xl_norm's kernels put A', of
  *            A's type, into the workspace first (xl_qgemm_explain() says which
  *            and why). A call that is normed in its kernel needs no workspace.
+ * Pair:      by the kernels for few rows alone. With dozens of rows two calls
+ *            may be faster, of which the second's epilogue reads C as the first
+ *            left it: xl_qgemm_explain() has what is expected of each. The
+ *            bounds are of y and of y2.
  * Specials:  a NaN or an infinity in a row of A makes its row of C NaN or
  *            infinite; a scale that is NaN, or of XL_FP8 a code, its column.
  *            With a norm a row of A with a NaN or an infinity, or whose sum of
@@ -151,15 +161,16 @@ typedef struct xl_qgemm {
  * @return as xl_gemm_run(), of A, W and C:
  *         XL_BAD_ARGUMENT  no such format, accuracy, activations or norm; an
  *                          odd offset; zeros of a format that has none; a norm
- *                          without gain
+ *                          without gain; a pair without an epilogue
  *         XL_BAD_SCALAR    eps is negative, not finite or below 2^-126
  *         XL_BAD_SHAPE     a size of 0, columns that are not whole blocks or
- *                          groups
+ *                          groups; an odd number of rows of a pair
  *         XL_OVERLAP       C overlaps itself, A, W, the gain or a binding, or
  *                          the workspace an operand
  *         XL_UNSUPPORTED   types; XL_ACTIVATIONS_I8 with XL_FP8, whose codes
- *                          are floats; columns of A or a gain that are not
- *                          contiguous; 2^31 rows or more
+ *                          are floats; a pair with XL_ACTIVATIONS_F8; columns
+ *                          of A or a gain that are not contiguous; 2^31 rows
+ *                          or more
  */
 XL_API xl_status xl_qgemm_run(xl_queue *q, const xl_qgemm *g,
                               const xl_sync *sync);

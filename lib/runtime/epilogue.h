@@ -102,11 +102,13 @@ xl_status xl__epilogue_text_get(xl_queue *q,
 bool xl__epilogue_strides(const xl_binding *b, const size_t size[XL__N_ALONG],
                           size_t stride[XL__N_ALONG]);
 /* Evaluate it on the host, in double, for y, which is known to within y_error,
- * and the operands' values: *expected is the value stored, *error the bound of
- * a device's deviation from it, with the rounding to `dtype`. */
+ * and the operands' values, known to within theirs (NULL: exactly): *expected
+ * is the value stored, *error the bound of a device's deviation from it, with
+ * the rounding to `dtype`. */
 void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
                             double y, double y_error, const double *operands,
-                            double *expected, double *error);
+                            const double *operand_errors, double *expected,
+                            double *error);
 
 /* Add the epilogue to a step (plan.c): its text, its defines and its
  * arguments. Defines: EPILOGUE=1, and for each tensor k

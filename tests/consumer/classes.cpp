@@ -300,7 +300,7 @@ void run_norm(xl::Queue &q)
 // Weights of int8 that are the numbers themselves: scales of 1.
 void run_qgemm(xl::Queue &q)
 {
-    constexpr std::size_t depth = 32, rows = 3;
+    constexpr std::size_t depth = 32, rows = 4;
     const Floats x = fill(m * depth, 7);
     const std::vector<signed char> w(rows * depth, 2);
     const std::vector<unsigned short> one(rows, 0x3c00);
@@ -344,6 +344,14 @@ void run_qgemm(xl::Queue &q)
     sum /= std::sqrt(squares / depth + 0.5);
     expect(std::fabs(sum - static_cast<double>(download(q, to, 1)[0])) < 1e-4,
            "a product of normed rows");
+    xl::Qgemm(m, weights)
+        .a(xl::rows(from, depth, XL_F32))
+        .c(xl::rows(to, rows / 2, XL_F32))
+        .pair()
+        .epilogue("y - y2 + 1")
+        .run(q);
+    expect(download(q, to, m * (rows / 2)) == Floats(m * (rows / 2), 1.0f),
+           "products of a pair of equal matrices");
 }
 
 // One token at position 1, rotated by one radian and appended.

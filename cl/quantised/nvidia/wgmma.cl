@@ -370,7 +370,7 @@ qgemm_wgmma(const ulong16 head, __global const uchar *w, struct xl_map w_map,
 #if CUT
         to[(ulong)(i0 + i) * n + j0 + r] = x;
 #else
-        STORE_C(i0 + i, j0 + r, x);
+        STORE_C(i0 + i, j0 + r, x, 0);
 #endif
     }
 }

@@ -934,7 +934,7 @@ static num device_value(enum xl__vtype type, double x, double error)
 
 void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
                             double y, double y_error, const double *operands,
-                            double *want, double *error)
+                            const double *errors, double *want, double *error)
 {
     const struct xl__epilogue_graph *ep = s->inside;
     const struct xl__graph *g = &ep->g;
@@ -952,7 +952,8 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
         else if (n->binding == ep->n)
             value[i] = device_value(n->type, y, y_error);
         else
-            value[i] = device_value(n->type, operands[n->binding], 0);
+            value[i] = device_value(n->type, operands[n->binding],
+                                    errors ? errors[n->binding] : 0);
     }
     const num out =
         xl__interval_round(xl__precision_of(NULL), value[last], dtype);

@@ -119,7 +119,7 @@ double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
                                   const size_t at[XL__N_ALONG], xl_dtype dtype,
                                   double y, double y_error, double *error)
 {
-    double operand[XL_EPILOGUE_MAX_BINDINGS], want;
+    double operand[XL__EPILOGUE_OPERANDS], want;
     for (unsigned k = 0; k < ep->snippet.n_operands; k++) {
         const struct xl__epilogue_operand *o = &ep->snippet.operand[k];
         size_t i = 0;
@@ -129,7 +129,7 @@ double xl__case_epilogue_expected(const struct xl__case_epilogue *ep,
                          ? ep->scalar[k]
                          : xl__dtype_load(t->before[ep->mem + k], i, o->dtype);
     }
-    xl__epilogue_text_eval(&ep->snippet, dtype, y, y_error, operand, &want,
-                           error);
+    xl__epilogue_text_eval(&ep->snippet, dtype, y, y_error, operand,
+                           ep->scalar_error, &want, error);
     return want;
 }

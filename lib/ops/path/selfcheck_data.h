@@ -31,7 +31,8 @@ bool xl__case_agrees(double got, double want, double error, xl_dtype dtype);
  * classes. */
 struct xl__case_epilogue {
     struct xl__epilogue_text snippet;
-    double scalar[XL_EPILOGUE_MAX_BINDINGS];
+    /* An op sets those of a scalar that its kernel computes. */
+    double scalar[XL__EPILOGUE_OPERANDS], scalar_error[XL__EPILOGUE_OPERANDS];
     unsigned mem; /* call slot of operand 0 */
 };
 

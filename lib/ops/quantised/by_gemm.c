@@ -132,6 +132,8 @@ static const char *refuse(const struct xl__limits *l, const void *desc,
     const struct xl__qgemm_canonical *c = desc;
     static const size_t exact = (size_t)1 << 17; /* 2^14 k: in 32 bits */
     struct xl__gemm_canonical product = {.g = {0}};
+    if (c->pair)
+        return xl__qgemm_pair_refused(c);
     if (c->activations && !c->scaled)
         return "it multiplies activations as bytes by int8 and fp8 alone, "
                "with "

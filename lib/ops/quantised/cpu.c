@@ -17,9 +17,9 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
                                    : "it is for CPUs";
 }
 
-/* Sums of four pairs of rows or more, so that additions do not wait. Of bytes
- * four rows of W, whose scales are one vector, and sums that registers hold.
- */
+/* Sums of four rows of A with rows of W or more, so that additions do not
+ * wait. Of bytes four rows of W, whose scales are one vector, and sums that
+ * registers hold. */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
@@ -30,9 +30,8 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     (void)l;
     *out = (struct xl__params){.source = "model"};
     out->value[XL__QGEMM_TM] = (int)tm;
-    out->value[XL__QGEMM_RN] = (int)(c->activations ? SUMS
-                                     : tm < SUMS    ? SUMS / tm
-                                                    : 1);
+    out->value[XL__QGEMM_RN] =
+        (int)(c->activations ? SUMS : xl__max_size(SUMS / tm, 1 + c->pair));
 }
 
 static struct xl__cost cost_of(const struct xl__limits *l,
@@ -61,6 +60,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
                  rn = (size_t)params->value[XL__QGEMM_RN];
     const size_t groups = xl__ceil_div(c->n, rn),
                  blocks = xl__ceil_div(c->m, tm);
+    if (rn < 1 + c->pair)
+        return XL_UNSUPPORTED;
     if (c->norm)
         return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_cpu, p);
     xl__qgemm_add_quantise(l, c, p);

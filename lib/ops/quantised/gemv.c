@@ -65,7 +65,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
         MOST_LANES, xl__floor_power_of_two(c->k / XL__QGEMM_UNIT));
     *out = (struct xl__params){.source = "model"};
     out->value[XL__QGEMM_TM] = (int)most_rows(l, c);
-    out->value[XL__QGEMM_RN] = 1;
+    out->value[XL__QGEMM_RN] = (int)(1 + c->pair);
     out->value[XL__QGEMM_WG] = (int)wg;
     out->value[XL__QGEMM_LANES] =
         (int)xl__min_size(wg, lanes < LEAST_LANES ? 1 : lanes);
@@ -125,13 +125,15 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     const struct xl__qgemm_canonical *c = desc;
     const size_t tm = tunable_value(params, XL__QGEMM_TM),
                  wg = tunable_value(params, XL__QGEMM_WG),
-                 lanes = tunable_value(params, XL__QGEMM_LANES);
-    if (lanes > wg || wg > xl__size_or(l, XL__F_max_wg_size, 1))
+                 lanes = tunable_value(params, XL__QGEMM_LANES),
+                 rn = tunable_value(params, XL__QGEMM_RN);
+    if (lanes > wg || rn < 1 + c->pair ||
+        wg > xl__size_or(l, XL__F_max_wg_size, 1))
         return XL_UNSUPPORTED;
     const size_t local = ROOMS * sizeof(float) * (wg + wg / lanes * LEAD_MOST);
     if (local > xl__size_or(l, XL__F_local_mem_bytes, 0))
         return XL_UNSUPPORTED;
-    const size_t rows = wg / lanes * tunable_value(params, XL__QGEMM_RN);
+    const size_t rows = wg / lanes * rn;
     const size_t groups = xl__ceil_div(c->n, rows);
     const size_t blocks = xl__ceil_div(c->m, tm);
     if (c->norm && !norms_within(l, c, params))

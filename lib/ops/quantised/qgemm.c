@@ -28,12 +28,18 @@ size_t xl__qgemm_row_bytes(const struct xl__qgemm_canonical *c)
     return c->k / f->block * f->block_bytes;
 }
 
+size_t xl__qgemm_cols(const struct xl__qgemm_canonical *c)
+{
+    return c->n / (1 + c->pair);
+}
+
 /* A norm: a square, a sum and two products for each element of A. */
 double xl__qgemm_flop(const struct xl__qgemm_canonical *c)
 {
     static const double norm_flop = 4;
     const double per_element = c->epilogue ? c->epilogue->flop : 0;
-    return (double)c->m * (double)c->n * (2 * (double)c->k + per_element) +
+    return (double)c->m * (2 * (double)c->n * (double)c->k +
+                           (double)xl__qgemm_cols(c) * per_element) +
            (c->norm ? norm_flop * (double)c->m * (double)c->k : 0);
 }
 
@@ -56,7 +62,8 @@ double xl__qgemm_other_bytes(const struct xl__qgemm_canonical *c)
 {
     return (double)c->m *
                ((double)c->k * (double)xl_dtype_bytes((xl_dtype)c->a) +
-                (double)c->n * (double)xl_dtype_bytes((xl_dtype)c->c)) +
+                (double)xl__qgemm_cols(c) *
+                    (double)xl_dtype_bytes((xl_dtype)c->c)) +
            (c->norm ? (double)c->k * (double)xl_dtype_bytes((xl_dtype)c->gain)
                     : 0);
 }
@@ -141,6 +148,10 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
         return xl__error_set(e, XL_UNSUPPORTED,
                              "XL_ACTIVATIONS_I8 with weights of fp8 for qgemm: "
                              "their codes are floats, no integers");
+    if (g->activations == XL_ACTIVATIONS_F8 && g->is_pair)
+        return xl__error_set(e, XL_UNSUPPORTED,
+                             "XL_ACTIVATIONS_F8 with a pair of matrices for "
+                             "qgemm: must be two calls");
     if (g->activations == XL_ACTIVATIONS_F8 &&
         !has_scales_of_rows(&g->w.shape))
         return xl__error_set(e, XL_UNSUPPORTED,
@@ -163,6 +174,26 @@ static xl_status check_types(const xl_qgemm *g, struct xl__error *e)
                              "A has a column stride of %zu; qgemm needs "
                              "contiguous columns",
                              g->a.col_stride);
+    return XL_OK;
+}
+
+/* Columns of C. */
+static size_t columns_of(const xl_qgemm *g)
+{
+    return g->w.shape.rows / (g->is_pair ? 2 : 1);
+}
+
+static xl_status check_pair(const xl_qgemm *g, struct xl__error *e)
+{
+    if (g->is_pair && g->w.shape.rows % 2 != 0)
+        return xl__error_set(e, XL_BAD_SHAPE,
+                             "w has %zu rows; as a pair of matrices their "
+                             "number must be even",
+                             g->w.shape.rows);
+    if (g->is_pair && !g->epilogue.expr)
+        return xl__error_set(e, XL_BAD_ARGUMENT,
+                             "a pair of matrices for qgemm has no epilogue, "
+                             "which must join the products, y and y2");
     return XL_OK;
 }
 
@@ -264,8 +295,9 @@ static xl_status check_descriptor(xl_queue *q, const void *desc,
     TRY(xl__check_accuracy("qgemm", g->accuracy, &q->error));
     TRY(check_types(g, &q->error));
     TRY(check_norm(g, &q->error));
+    TRY(check_pair(g, &q->error));
     TRY(xl__operand_add_mat(q, "A", &g->a, g->m, g->w.shape.cols, &r));
-    TRY(xl__operand_add_mat(q, "C", &g->c, g->m, g->w.shape.rows, &r));
+    TRY(xl__operand_add_mat(q, "C", &g->c, g->m, columns_of(g), &r));
     r->is_written = true;
     TRY(xl__region_check_itself(r, &q->error));
     TRY(xl__qmat_add_regions(q, &g->w, false, mem));
@@ -347,6 +379,20 @@ static void bind_norm(const xl_qgemm *g, struct xl__qgemm_canonical *to,
     call->value[XL__QGEMM_EPS].f = g->norm.eps == 0 ? usual_eps : g->norm.eps;
 }
 
+_Static_assert(XL__QGEMM_OPERAND_VALUE +
+                       XL_EPILOGUE_MAX_BINDINGS * (int)XL__EPILOGUE_VALUES <
+                   XL__MAX_VALUES,
+               "a call has no room for the second product");
+
+/* The second product, which the kernel has in place of a scalar. */
+static void add_second(xl_epilogue *ep, xl_binding all[XL__EPILOGUE_OPERANDS])
+{
+    if (ep->n_bindings > 0)
+        memcpy(all, ep->bindings, ep->n_bindings * sizeof *all);
+    all[ep->n_bindings++] = (xl_binding){.name = "y2", .is_scalar = true};
+    ep->bindings = all;
+}
+
 static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                            struct xl__call *call)
 {
@@ -365,13 +411,18 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
         .is_fast = g->accuracy == XL_ACCURACY_FAST &&
                    g->activations != XL_ACTIVATIONS_I8,
         .activations = (size_t)g->activations,
+        .pair = g->is_pair,
         .has_svm = g->a.mem.svm || g->c.mem.svm,
         .w_has_svm = g->w.blocks.svm != NULL};
-    const struct xl__epilogue_request want = {&g->epilogue,
-                                              {1, 1, g->m, g->w.shape.rows},
+    xl_binding all[XL__EPILOGUE_OPERANDS];
+    xl_epilogue epilogue = g->epilogue;
+    const struct xl__epilogue_request want = {&epilogue,
+                                              {1, 1, g->m, columns_of(g)},
                                               g->c.dtype,
                                               XL__EPILOGUE,
                                               NULL};
+    if (g->is_pair)
+        add_second(&epilogue, all);
     xl__qmat_bind(&g->w, to, call);
     if (g->norm.kind)
         bind_norm(g, to, call);
@@ -387,7 +438,7 @@ static xl_status bind_call(xl_queue *q, const void *desc, void *canonical,
                           XL__QGEMM_OPERAND_VALUE);
     }
     if (g->activations == XL_ACTIVATIONS_F8 ||
-        (g->activations && g->w.shape.format == XL_INT8)) {
+        (g->activations && !g->is_pair && g->w.shape.format == XL_INT8)) {
         to->has_svm |= g->w.blocks.svm != NULL;
         TRY(xl__qgemm_scaled_text(q, &g->w.shape, &want, &to->scaled));
     }
@@ -420,6 +471,8 @@ static void describe_class(const void *canonical, struct xl__str *out)
                        c->activations == XL_ACTIVATIONS_F8 ? "f8" : "i8");
     if (c->norm)
         xl__str_printf(out, " rms:%s", xl_dtype_name((xl_dtype)c->gain));
+    if (c->pair)
+        xl__str_add(out, " pair");
     if (c->c != c->a)
         xl__str_printf(out, " to:%s", xl_dtype_name((xl_dtype)c->c));
     if (c->epilogue)
@@ -489,6 +542,11 @@ const char *xl__qgemm_bytes_refused(const struct xl__qgemm_canonical *c)
                ? "it does not multiply activations as E4M3; variants of GEMM "
                  "do"
                : NULL;
+}
+
+const char *xl__qgemm_pair_refused(const struct xl__qgemm_canonical *c)
+{
+    return c->pair ? "it multiplies rows of W by themselves, no pairs" : NULL;
 }
 
 void xl__qgemm_add_weights(struct xl__step *step,
@@ -592,6 +650,8 @@ void xl__qgemm_add_args(struct xl__step *step,
         xl__arg_value_u64(step, XL__QGEMM_OFF_GAIN);
         xl__arg_value_f32(step, XL__QGEMM_EPS);
     }
+    if (c->pair)
+        xl__define(step, "PAIR", (long)c->epilogue->n_operands - 1);
     xl__arg_epilogue(step, c->epilogue, XL__QGEMM_OPERAND,
                      XL__QGEMM_OPERAND_VALUE, 0, false);
 }

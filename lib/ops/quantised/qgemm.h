@@ -26,6 +26,7 @@ struct xl__qgemm_canonical {
      * xl_dtype, and the bytes to which it is aligned; the sizes of the call,
      * of which its form is, also in a self-check case. */
     size_t norm, gain, gain_aligned, of_m, of_n, of_k;
+    size_t pair; /* the epilogue's last operand is the second product */
     size_t has_svm;              /* A or C is SVM; where `scaled`, or W */
     size_t w_has_svm;
     const struct xl__epilogue_text *epilogue; /* NULL: none */
@@ -81,6 +82,8 @@ size_t xl__qshape_group(const xl_qshape *s);
 size_t xl__qshape_group_rows(const xl_qshape *s);
 /* Are scales and zeros those of groups of columns, not of whole rows? */
 bool xl__qgemm_has_groups(const struct xl__qgemm_canonical *c);
+/* Columns of C. */
+size_t xl__qgemm_cols(const struct xl__qgemm_canonical *c);
 /* Sizes of the weights. */
 xl_qshape xl__qgemm_shape(const struct xl__qgemm_canonical *c);
 size_t
@@ -95,6 +98,8 @@ xl_dtype xl__qgemm_engine_type(const struct xl__qgemm_canonical *c);
 size_t xl__qgemm_terms(const struct xl__qgemm_canonical *c);
 const char *xl__qgemm_pairs_refused(const struct xl__limits *l,
                                     const struct xl__qgemm_canonical *c);
+/* Of variants that multiply W's rows by themselves: NULL, or why not pairs. */
+const char *xl__qgemm_pair_refused(const struct xl__qgemm_canonical *c);
 /* Of variants that multiply activations as integers: NULL, or why not these.
  */
 const char *xl__qgemm_bytes_refused(const struct xl__qgemm_canonical *c);

@@ -27,7 +27,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     (void)params;
     p->flop = xl__qgemm_flop(c);
     p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
-    xl__step_set_3d(step, xl__most_items(l, MOST_ITEMS), c->n, c->m, 1);
+    xl__step_set_3d(step, xl__most_items(l, MOST_ITEMS), xl__qgemm_cols(c),
+                    c->m, 1);
     step->slice_dim = 1;
     if (c->activations)
         xl__define_dot(step, xl__text(l, XL__F_dot));

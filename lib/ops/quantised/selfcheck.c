@@ -92,7 +92,7 @@ void xl__qgemm_shrink(const void *canonical, const struct xl__variant *variant,
                         : has_tiles ? rn * TILE * (size_t)value[XL__QGEMM_RT]
                                     : rn;
     to->m = xl__min_size(to->m, (value ? (size_t)value[XL__QGEMM_TM] : 1) + 1);
-    to->n = xl__min_size(to->n, 2 * rows + ROWS);
+    to->n = xl__min_size(to->n, 2 * rows + ROWS + to->pair);
     const xl_qlayout *f = xl_qformat_layout((xl_qformat)to->format);
     const bool has_groups = xl__qgemm_has_groups(to);
     const size_t group = xl__qgemm_group_units(to) * XL__QGEMM_UNIT;
@@ -229,32 +229,30 @@ static double bytes_error(const struct xl__qgemm_canonical *c, const float *a,
     return of_sum * size + either + 2 * (double)c->k * least;
 }
 
-static double expected_value(const struct xl__selfcheck_case *t,
-                             unsigned result, const size_t *at, double *error)
+/* Of row i of A and row j of W, before an epilogue. */
+static double product_of(const struct xl__selfcheck_case *t, size_t i,
+                         size_t j, double *error)
 {
     static const double u = 0x1p-23;
     const struct xl__qgemm_canonical *c = t->of;
     const double k = (double)c->k, least = c->norm ? 0x1p-109 : 0x1p-126,
                  roundings = c->norm ? k / 2 + 16 : 8;
     const struct qgemm_case *own = t->own;
-    const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
-    const xl_dtype dtype = (xl_dtype)c->c;
     const bool is_rounded = c->is_fast && !c->activations && c->a != XL_F32;
-    const float *a = own->w + (c->n + at[0]) * c->k;
+    const float *a = own->w + (c->n + i) * c->k, *w = own->w + j * c->k;
     double y = 0, size = 0, all = 0, weights = 0;
-    (void)result;
     for (size_t l = 0; l < c->k; l++) {
         const double x = (double)a[l];
-        const double term = x * (double)own->w[at[1] * c->k + l];
+        const double term = x * (double)w[l];
         y += term;
         all += fabs(x);
-        weights += fabs((double)own->w[at[1] * c->k + l]);
+        weights += fabs((double)w[l]);
         size += fabs(term);
     }
     *error = expm1((k + roundings) * log1p(u)) * size + 2 * k * least;
     if (c->activations)
-        *error = (c->norm ? *error : 0) +
-                 bytes_error(c, a, a + c->m * c->k, own->w + at[1] * c->k);
+        *error =
+            (c->norm ? *error : 0) + bytes_error(c, a, a + c->m * c->k, w);
     if (is_rounded)
         *error += (1 + *error / fmax(size, least)) *
                   (xl__dtype_unit_roundoff((xl_dtype)c->a) * size +
@@ -263,6 +261,24 @@ static double expected_value(const struct xl__selfcheck_case *t,
         *error += (1 + *error / fmax(size, least)) *
                   (xl__dtype_unit_roundoff((xl_dtype)c->a) * size +
                    xl__dtype_underflow((xl_dtype)c->a) * weights);
+    return y;
+}
+
+static double expected_value(const struct xl__selfcheck_case *t,
+                             unsigned result, const size_t *at, double *error)
+{
+    const struct xl__qgemm_canonical *c = t->of;
+    struct qgemm_case *own = t->own;
+    const size_t along[XL__N_ALONG] = {0, 0, at[0], at[1]};
+    const xl_dtype dtype = (xl_dtype)c->c;
+    const double y = product_of(t, at[0], at[1], error);
+    (void)result;
+    if (c->pair) {
+        const unsigned second = own->hook.snippet.n_operands - 1;
+        own->hook.scalar[second] =
+            product_of(t, at[0], xl__qgemm_cols(c) + at[1],
+                       &own->hook.scalar_error[second]);
+    }
     if (c->epilogue)
         return xl__case_epilogue_expected(&own->hook, t, along, dtype, y,
                                           *error, error);
@@ -331,11 +347,12 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
 {
     xl_status status = XL_OK;
     struct xl__qgemm_canonical *c = small;
-    const size_t size[XL__N_ALONG] = {1, 1, c->m, c->n};
+    const size_t cols = xl__qgemm_cols(c),
+                 size[XL__N_ALONG] = {1, 1, c->m, cols};
     const size_t elems_a = (c->m - 1) * c->row_stride_a + c->k;
     const void *gain = NULL;
     const size_t elems_c =
-        (c->m - 1) * c->row_stride_c + (c->n - 1) * c->col_stride_c + 1;
+        (c->m - 1) * c->row_stride_c + (cols - 1) * c->col_stride_c + 1;
     size_t bytes;
     struct xl__rng rng;
     if (!xl__mul(c->n + 2 * c->m, c->k, &bytes) ||
@@ -360,7 +377,7 @@ xl_status xl__qgemm_case_init(void *small, struct xl__selfcheck_case *t)
     t->call.value[XL__QGEMM_OFF_A].u = GUARD_ELEMS;
     t->call.value[XL__QGEMM_OFF_C].u = GUARD_ELEMS;
     xl__case_add_dim(r, c->m, c->row_stride_c);
-    xl__case_add_dim(r, c->n, c->col_stride_c);
+    xl__case_add_dim(r, cols, c->col_stride_c);
     xl__rng_seed(&rng, SEED + 1);
     for (size_t i = 0; i < c->m; i++) {
         float *row = own->w + (c->n + i) * c->k;

@@ -155,6 +155,8 @@ static const char *find_refusal(const struct xl__limits *l, const void *desc)
         return "groups of int4 must be multiples of 128 columns";
     if (c->w_aligned < WORD)
         return "rows of W do not begin at multiples of 16 bytes";
+    if (c->pair)
+        return xl__qgemm_pair_refused(c);
     if (c->w_has_svm)
         return "tensor maps require buffers, not SVM; qgemm_mma supports SVM";
     const struct xl__tensor_map m = map_of(c, ROWS);

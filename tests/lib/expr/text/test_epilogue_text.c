@@ -415,7 +415,7 @@ static void named_value(void **state)
     assert_status(xl__epilogue_text_get(t.queue, &named, &s), XL_OK,
                   xl_error_detail(t.queue));
     assert_status(get(expr, "", XL_F32, &other), XL_BAD_ARGUMENT, expr);
-    xl__epilogue_text_eval(s, XL_F32, 3, 0, NULL, &expected, &error);
+    xl__epilogue_text_eval(s, XL_F32, 3, 0, NULL, NULL, &expected, &error);
     assert_true(expected == 6);
 }
 
@@ -461,7 +461,7 @@ static void check_value(const char *expr, xl_dtype dtype, double y, double off,
     const struct xl__epilogue_text *s =
         must_get(expr, has_s ? "s:f32" : "", dtype);
     double got, error;
-    xl__epilogue_text_eval(s, dtype, y, off, &scalar, &got, &error);
+    xl__epilogue_text_eval(s, dtype, y, off, &scalar, NULL, &got, &error);
     if (!(got == expected || (isnan(got) && isnan(expected))) ||
         !(error <= most))
         fail_msg("%s of %g: %g within %g, not %g within %g", expr, y, got,

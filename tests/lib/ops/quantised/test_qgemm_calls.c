@@ -3,9 +3,10 @@
  * that is named; preparations without memory and in the background; a NaN in a
  * row of A, and in a scale; activations as bytes and as E4M3, of which each is
  * seen; rows that are normed: zeros, infinities, sizes of numbers, eps, what
- * is said. */
+ * is said; pairs of matrices. */
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,6 +336,81 @@ static void norm_is_explained(void **state)
     free(choice);
 }
 
+/* -- two matrices --------------------------------------------------------- */
+
+static void wrong_pairs(void **state)
+{
+    (void)state;
+    REFUSES(XL_Q4_0, g.is_pair = true;
+            g.epilogue.expr = "y * y2", XL_BAD_SHAPE, "w has 5 rows");
+    REFUSES(XL_Q4_0, g.is_pair = true;
+            g.w.shape.rows = 4, XL_BAD_ARGUMENT, "no epilogue");
+    REFUSES(XL_Q4_0, g.is_pair = true; g.w.shape.rows = 4;
+            g.epilogue.expr = "relu(y)", XL_BAD_ARGUMENT, "'y2' is bound");
+    REFUSES(XL_Q4_0, g.epilogue.expr = "y * y2", XL_BAD_ARGUMENT, "y2");
+    REFUSES(XL_FP8, g.is_pair = true; g.w.shape.rows = 4; g.w.shape.group = 0;
+            g.epilogue.expr = "y * y2";
+            g.activations = XL_ACTIVATIONS_F8, XL_UNSUPPORTED, "a pair");
+    REFUSES(XL_Q4_0, g.is_pair = true; g.w.shape.rows = 4;
+            g.epilogue.expr = "y * y2"; g.c.mem.buf = blocks, XL_OVERLAP, "w");
+}
+
+/* Rows of weights 1, 2 and 10, 20 beside an A of ones; as many operands as an
+ * epilogue has at most. */
+static void pairs(void **state)
+{
+    enum { UNIT = 32, BLOCK = 34, ONE = 0x3c00, ROWS = 4 };
+    enum { MOST = XL_EPILOGUE_MAX_BINDINGS };
+    static const char codes[ROWS] = {1, 2, 10, 20};
+    unsigned char w[ROWS * K / UNIT * BLOCK];
+    char name[MOST][8], expr[512] = "y2 - y";
+    xl_binding more[MOST];
+    float ones[M][K];
+    const char *variant;
+    cl_mem mem;
+    unsigned n = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof w; i++)
+        w[i] = i % BLOCK == 0   ? 0
+               : i % BLOCK == 1 ? ONE >> 8
+                                : (unsigned char)codes[i / (sizeof w / ROWS)];
+    for (size_t i = 0; i < (size_t)M * K; i++)
+        ones[i / K][i % K] = 1;
+    for (unsigned k = 0; k < MOST; k++) {
+        snprintf(name[k], sizeof name[k], "s%u", k);
+        snprintf(expr + strlen(expr), sizeof expr - strlen(expr), " + %s",
+                 name[k]);
+        more[k] =
+            (xl_binding){.name = name[k], .is_scalar = true, .scalar = k + 1};
+    }
+    assert_status(xl_buffer_create(t.queue, sizeof w, &mem), XL_OK, "w");
+    assert_status(xl_buffer_write(t.queue, mem, 0, w, sizeof w), XL_OK, "w");
+    assert_status(xl_buffer_write(t.queue, a, 0, ones, sizeof ones), XL_OK,
+                  "A");
+    for (unsigned v = 0; (variant = xl_variant_name(t.device, "qgemm", v));
+         v++) {
+        xl_qgemm g = good_call(XL_Q8_0);
+        float y[M][N];
+        g.w.blocks.buf = mem;
+        g.w.shape.rows = ROWS;
+        g.variant = variant;
+        g.is_pair = true;
+        g.epilogue = (xl_epilogue){expr, more, MOST};
+        const xl_status status = xl_qgemm_run(t.queue, &g, NULL);
+        if (status == XL_UNSUPPORTED)
+            continue;
+        assert_status(status, XL_OK, xl_error_detail(t.queue));
+        assert_status(xl_buffer_read(t.queue, c, 0, y, sizeof y), XL_OK, "C");
+        for (size_t i = 0; i < M; i++)
+            for (size_t j = 0; j < ROWS / 2; j++)
+                assert_true(y[i][j] == (float)(K * (codes[2 + j] - codes[j]) +
+                                               MOST * (MOST + 1) / 2));
+        n++;
+    }
+    assert_true(n >= 2);
+    clReleaseMemObject(mem);
+}
+
 /* W is 1 in column `l` of each row and 0 elsewhere, so that C is the element
  * of A that is multiplied. */
 static void see_bytes(const char *variant, size_t l, float got[M])
@@ -494,6 +570,9 @@ int main(int argc, char **argv)
                                         close_buffers),
         cmocka_unit_test_setup_teardown(norm_is_explained, open_buffers,
                                         close_buffers),
+        cmocka_unit_test_setup_teardown(wrong_pairs, open_buffers,
+                                        close_buffers),
+        cmocka_unit_test_setup_teardown(pairs, open_buffers, close_buffers),
         cmocka_unit_test(e4m3_is_as_stated),
         cmocka_unit_test(every_code_of_fp8)};
     test_args(argc, argv);
