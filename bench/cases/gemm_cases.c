@@ -631,6 +631,49 @@ const struct qgemm_case qgemm_cases[] = {
            .group_rows = 1, .pad = 8, .off = 8,
            .activations = XL_ACTIVATIONS_F8),
 
+/* Two matrices, one below the other. */
+#define PAIRED(called, used, m_, n_, k_, format_, in_, out_, ...)             \
+    QGEMM(called " pair", used, m_, n_, k_, format_, in_, out_,               \
+          .is_pair = true, __VA_ARGS__)
+    PAIRED("q4_0", CASE_VERIFY | CASE_QUICK, 1, 134, 416, XL_Q4_0, XL_F32,
+           XL_F32, .off = 2),
+    PAIRED("q4_0 rows", CASE_VERIFY, 11, 70, 96, XL_Q4_0, XL_F16, XL_F32,
+           .pad = 3, .off = 6),
+    PAIRED("q4_0 one", CASE_VERIFY, 1, 2, 32, XL_Q4_0, XL_F32, XL_BF16,
+           .pad = 0),
+    PAIRED("q4_0 columns", CASE_VERIFY, 5, 66, 128, XL_Q4_0, XL_F32, XL_F32,
+           .columns_c = true, .pad = 2),
+    PAIRED("q4_0 aligned", CASE_VERIFY | CASE_QUICK, 3, 70, 2336, XL_Q4_0,
+           XL_F16, XL_F16, .off = 8, .off_w = 6, .gain = 1 + XL_F32),
+    PAIRED("q4_0 many rows", CASE_VERIFY, 35, 134, 2304, XL_Q4_0, XL_F16,
+           XL_F16, .off = 8, .off_w = 6, .pad = 8),
+    PAIRED("q4_1", CASE_VERIFY, 3, 38, 352, XL_Q4_1, XL_F32, XL_F32, .off = 2),
+    PAIRED("q5_0", CASE_VERIFY, 2, 38, 352, XL_Q5_0, XL_BF16, XL_F32,
+           .off = 2),
+    PAIRED("q8_0", CASE_VERIFY | CASE_QUICK, 4, 38, 352, XL_Q8_0, XL_F16,
+           XL_F16, .off = 2, .gain = 1 + XL_F16),
+    PAIRED("q8_0 aligned", CASE_VERIFY, 13, 78, 2048, XL_Q8_0, XL_BF16, XL_F32,
+           .off = 8, .off_w = 8, .pad = 8),
+    PAIRED("q4_k", CASE_VERIFY, 2, 38, 768, XL_Q4_K, XL_F32, XL_F32, .off = 2),
+    PAIRED("q6_k", CASE_VERIFY, 3, 38, 768, XL_Q6_K, XL_F16, XL_F32, .off = 2),
+    PAIRED("iq4_nl", CASE_VERIFY, 1, 38, 352, XL_IQ4_NL, XL_F32, XL_F32,
+           .off = 2),
+    PAIRED("mxfp4", CASE_VERIFY, 5, 38, 352, XL_MXFP4, XL_BF16, XL_BF16,
+           .off = 3, .pad = 1),
+    PAIRED("int4/96 zeros", CASE_VERIFY, 2, 38, 288, XL_INT4, XL_F16, XL_F32,
+           .group = 96, .has_zeros = true, .off = 4),
+    PAIRED("int4/128 aligned", CASE_VERIFY, 2, 70, 2304, XL_INT4, XL_F16,
+           XL_F16, .group = 128, .has_zeros = true, .off = 8, .off_w = 8),
+    PAIRED("int8", CASE_VERIFY, 2, 38, 352, XL_INT8, XL_F32, XL_F32, .off = 2),
+    PAIRED("fp8 blocks", CASE_VERIFY, 3, 76, 2304, XL_FP8, XL_F16, XL_F32,
+           .group = 128, .group_rows = 3, .off = 8, .off_w = 8),
+    PAIRED("q4_0 i8", CASE_VERIFY | CASE_QUICK, 3, 70, 352, XL_Q4_0, XL_F32,
+           XL_F32, .off = 2, .activations = XL_ACTIVATIONS_I8),
+    PAIRED("q8_0 i8", CASE_VERIFY, 1, 38, 352, XL_Q8_0, XL_F16, XL_F16,
+           .off = 2, .gain = 1 + XL_F32, .activations = XL_ACTIVATIONS_I8),
+    PAIRED("int8 i8", CASE_VERIFY, 9, 38, 96, XL_INT8, XL_F32, XL_F32,
+           .off = 2, .activations = XL_ACTIVATIONS_I8),
+
     LAYER(XL_Q4_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q8_0, CASE_BENCH | CASE_QUICK, .pad = 0),
     LAYER(XL_Q4_K, CASE_BENCH, .pad = 0),
@@ -644,6 +687,8 @@ const struct qgemm_case qgemm_cases[] = {
     LAYER(XL_Q8_0, CASE_BENCH, .activations = XL_ACTIVATIONS_I8),
     QGEMM("layer", CASE_BENCH, 1, 14336, 4096, XL_Q4_0, XL_F32, XL_F32,
           .gain = 1 + XL_F32),
+    QGEMM("layer", CASE_BENCH, 1, 28672, 4096, XL_Q4_0, XL_F32, XL_F32,
+          .is_pair = true),
     QGEMM("rows", CASE_BENCH, 8, 4096, 14336, XL_Q4_0, XL_F32, XL_F32,
           .pad = 0),
     QGEMM("rows", CASE_BENCH, 1024, 4096, 14336, XL_INT8, XL_F16, XL_F16,
@@ -662,6 +707,11 @@ bool qgemm_case_rounds(const struct qgemm_case *c)
 xl_dtype qgemm_gain_type(const struct qgemm_case *c)
 {
     return c->gain ? (xl_dtype)(c->gain - 1) : XL_F32;
+}
+
+size_t qgemm_case_cols(const struct qgemm_case *c)
+{
+    return c->is_pair ? c->n / 2 : c->n;
 }
 
 size_t qgemm_case_group(const struct qgemm_case *c)

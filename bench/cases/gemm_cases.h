@@ -89,15 +89,20 @@ struct qgemm_case {
     xl_accuracy accuracy;
     xl_activations activations;
     unsigned gain; /* A's rows are normed: 1 + the type of the gain; 0: not */
+    bool is_pair;  /* W is two matrices of n / 2 rows: QGEMM_CASE_PAIR */
 };
 /* 1 / sqrt(mean of squares + this) */
 #define QGEMM_CASE_EPS 0.25
+/* The epilogue of a pair. */
+#define QGEMM_CASE_PAIR "relu(y) * y2"
 
 extern const struct qgemm_case qgemm_cases[]; /* NULL name last */
 /* Weights may be rounded to the type of A. */
 bool qgemm_case_rounds(const struct qgemm_case *c);
 /* The type of the gain; f32 where there is none. */
 xl_dtype qgemm_gain_type(const struct qgemm_case *c);
+/* Columns of C. */
+size_t qgemm_case_cols(const struct qgemm_case *c);
 /* Columns of A that are quantised with one scale; 0: they are not. */
 size_t qgemm_case_group(const struct qgemm_case *c);
 

@@ -270,6 +270,36 @@ double ref_qgemm_bytes_tol(const struct qgemm_case *c, const double *x,
     return of_sum * mag + either + k * least;
 }
 
+double ref_qgemm_product(const struct qgemm_case *c, const double *x,
+                         const double *apart, const float *w, double *tol)
+{
+    const bool is_bytes = qgemm_case_group(c) > 0;
+    double sum = 0, mag = 0;
+    for (size_t l = 0; l < c->k; l++) {
+        sum += x[l] * (double)w[l];
+        mag += fabs(x[l] * (double)w[l]);
+    }
+    *tol = is_bytes ? ref_qgemm_bytes_tol(c, x, apart, w)
+                    : ref_qgemm_tol(c->k, mag);
+    if (c->gain)
+        *tol = ref_qgemm_normed_tol(c, w, mag) + (is_bytes ? *tol : 0);
+    if (qgemm_case_rounds(c))
+        *tol += ref_qgemm_rounding(x, c->in, c->k, mag);
+    return sum;
+}
+
+void ref_qgemm_join(const struct qgemm_case *c, const double *x,
+                    const double *apart, const float *w, double *y,
+                    double *tol)
+{
+    double of_second;
+    const double second = ref_qgemm_product(c, x, apart, w, &of_second);
+    const double first = fmax(0, *y);
+    *y = first * second;
+    *tol = *tol * (fabs(second) + of_second) + of_second * first;
+    *tol += ref_roundoff(XL_F32) * (fabs(*y) + *tol) + ref_floor(XL_F32);
+}
+
 double ref_epilogue_stored(double x, xl_dtype out, double *tol)
 {
     static const double exact = 0.25;

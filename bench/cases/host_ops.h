@@ -82,6 +82,14 @@ double ref_qgemm_normed_tol(const struct qgemm_case *c, const float *w,
  * row of k columns. */
 double ref_qgemm_rounding(const double *x, xl_dtype type, size_t k,
                           double mag);
+/* The product of a row (ref_qgemm_row()) and a row of weights before an
+ * epilogue; *tol: all of these. */
+double ref_qgemm_product(const struct qgemm_case *c, const double *x,
+                         const double *apart, const float *w, double *tol);
+/* *y, a pair's first product, joined with that of its second row, w. */
+void ref_qgemm_join(const struct qgemm_case *c, const double *x,
+                    const double *apart, const float *w, double *y,
+                    double *tol);
 
 /* The value stored for a result x >= 0 of an epilogue, which is known to
  * within *tol and cast to `out`: truncated for integers. *tol: its tolerance.

@@ -108,6 +108,10 @@ const struct option_row option_rows[] = {
      "an RMS norm with scale; otherwise a layer norm with scale and bias. "
      "qgemm: rows of A are normed on their way into the product", NULL,
      AT(rms), false, NULL},
+    {"pair", 0, OPT_FLAG, NULL,
+     "W is two matrices of N / 2 rows, whose products y and y2 are joined in "
+     "the kernel: relu(y) * y2",
+     NULL, AT(pair), false, NULL},
     {"residual", 0, OPT_FLAG, NULL,
      "a residual is added before the norm, and the sum is stored", NULL,
      AT(residual), false, NULL},

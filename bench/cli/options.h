@@ -88,6 +88,7 @@ struct settings {
     struct option_list shape_files;       /* gemm, conv: files of shapes */
     bool log;                             /* softmax */
     bool rms, residual;                   /* norm; rms also qgemm */
+    bool pair;                            /* qgemm */
     bool backward;                        /* softmax, norm */
     bool causal;                          /* attention */
     size_t share, window;                 /* attention; 0: not given */

@@ -88,11 +88,11 @@ static int run_qgemm(struct session *s)
 }
 
 static const char *const qgemm_options[] = {
-    "device",      "all-devices", "explain", "as",       "variant",
-    "same-kernel", "dtype",       "format",  "group",    "accuracy",
-    "activations", "rms",         "trace",   "json",     REPORT_OPTIONS,
-    "seed",        "quick",       "full",    "max-time", RUN_OPTIONS,
-    "roofs",       "strict",      NULL};
+    "device",       "all-devices", "explain", "as",    "variant",
+    "same-kernel",  "dtype",       "format",  "group", "accuracy",
+    "activations",  "rms",         "pair",    "trace", "json",
+    REPORT_OPTIONS, "seed",        "quick",   "full",  "max-time",
+    RUN_OPTIONS,    "roofs",       "strict",  NULL};
 
 const struct command cmd_qgemm = {
     .name = "qgemm",
@@ -114,6 +114,7 @@ const struct command cmd_qgemm = {
         "--variant all\n"
         "  clbench qgemm 1x4096x14336 --format q8_0 --activations i8\n"
         "  clbench qgemm 1x14336x4096 --rms --dtype f16 --explain\n"
+        "  clbench qgemm 1x28672x4096 --pair\n"
         "  clbench qgemm 1x8192x28672 --format q4_k --explain --as h200",
     .options = qgemm_options,
     .dtypes = "f32|f16|bf16",

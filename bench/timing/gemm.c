@@ -264,7 +264,7 @@ static void layout_qgemm_buffers(const void *arg, struct bench_buffer *buffers)
         buffers[QZEROS] = bench_input(bytes.zeros, XL_U8);
     if (c->gain)
         buffers[QGAIN] = bench_input(c->k, qgemm_gain_type(c));
-    buffers[QC] = bench_result(c->m * c->n, c->out, false);
+    buffers[QC] = bench_result(c->m * qgemm_case_cols(c), c->out, false);
 }
 
 /* Rows of quantised normal numbers, repeated; a prime number of them. */
@@ -336,21 +336,29 @@ static void describe_qgemm(const void *arg, xl_row *row)
             option_choice(option_find("activations"), (int)c->activations));
     if (c->gain)
         xl_row_param_text(row, "norm", "rms");
+    if (c->is_pair)
+        xl_row_param_text(row, "epilogue", QGEMM_CASE_PAIR);
     row->flop = 2 * (double)c->m * (double)c->n * (double)c->k;
-    row->bytes =
-        (double)(bytes.blocks + bytes.scales + bytes.zeros) +
-        (double)c->m * ((double)c->k * (double)xl_dtype_bytes(c->in) +
-                        (double)c->n * (double)xl_dtype_bytes(c->out));
+    row->bytes = (double)(bytes.blocks + bytes.scales + bytes.zeros) +
+                 (double)c->m * ((double)c->k * (double)xl_dtype_bytes(c->in) +
+                                 (double)qgemm_case_cols(c) *
+                                     (double)xl_dtype_bytes(c->out));
 }
 
 static xl_qgemm qgemm_descriptor(const struct case_run *w)
 {
     const struct qgemm_case *c = w->c;
     const cl_mem *mem = w->data->mem;
-    xl_qgemm g = {XL_QGEMM_INIT, .m = c->m, .variant = w->variant,
-                  .accuracy = c->accuracy, .activations = c->activations};
+    xl_qgemm g = {XL_QGEMM_INIT,
+                  .m = c->m,
+                  .variant = w->variant,
+                  .accuracy = c->accuracy,
+                  .activations = c->activations,
+                  .is_pair = c->is_pair};
     g.a = xl_mat_rows(mem[QA], c->k, c->in);
-    g.c = xl_mat_rows(mem[QC], c->n, c->out);
+    g.c = xl_mat_rows(mem[QC], qgemm_case_cols(c), c->out);
+    if (c->is_pair)
+        g.epilogue.expr = QGEMM_CASE_PAIR;
     g.w.shape = qgemm_case_shape(c);
     g.w.blocks.buf = mem[QBLOCKS];
     g.w.scales.buf = mem[QSCALES];
@@ -411,61 +419,62 @@ static struct bench_roof qgemm_roof(const void *arg, const xl_device *dev,
     return (struct bench_roof){"read_bytes_per_s", "read", true};
 }
 
+/* Row j of W. */
+static xl_status read_weights(const struct qgemm_case *c,
+                              const struct bench_data *d, size_t j, float *to)
+{
+    const xl_qbytes bytes = qgemm_case_bytes(c);
+    const xl_qshape shape = {c->format, 1, c->k, c->group, 1};
+    const xl_qdata row = {
+        (unsigned char *)d->host[QBLOCKS] + j * (bytes.blocks / c->n),
+        d->host[QSCALES]
+            ? (unsigned char *)d->host[QSCALES] + qgemm_case_scales_at(c, j)
+            : NULL,
+        d->host[QZEROS]
+            ? (unsigned char *)d->host[QZEROS] + j * (bytes.zeros / c->n)
+            : NULL};
+    return xl_qmat_dequantise_host(&shape, &row, to);
+}
+
 /* The last row of A and others, each with columns of C at random. */
 static xl_status check_qgemm(xl_queue *q, const struct case_run *w,
                              struct check_result *found)
 {
     const struct qgemm_case *c = w->c;
     const struct bench_data *d = w->data;
-    const xl_qbytes bytes = qgemm_case_bytes(c);
-    const xl_qshape shape = {c->format, 1, c->k, c->group, 1};
+    const size_t cols = qgemm_case_cols(c);
     const size_t size = xl_dtype_bytes(c->out);
     xl_status status = XL_OK;
     struct xl__rng rng;
     float *weights = xl__calloc(c->k, sizeof *weights);
     double *row_a = xl__calloc(2 * c->k, sizeof *row_a);
-    void *got = malloc(c->m * c->n * size);
+    void *got = malloc(c->m * cols * size);
     check_init(found);
     xl__rng_seed(&rng, d->seed);
     TRY(weights && got && row_a ? XL_OK : XL_NO_MEMORY);
-    TRY(xl_buffer_read(q, d->mem[QC], 0, got, c->m * c->n * size));
+    TRY(xl_buffer_read(q, d->mem[QC], 0, got, c->m * cols * size));
     for (size_t s = 0; s < QUANT_SAMPLE_COLS; s++) {
-        const size_t j = s == 0 ? c->n - 1 : (size_t)xl__rng_below(&rng, c->n);
+        const size_t j = s == 0 ? cols - 1 : (size_t)xl__rng_below(&rng, cols);
         const size_t i = s == 0 ? c->m - 1 : (size_t)xl__rng_below(&rng, c->m);
-        const xl_qdata row = {
-            (unsigned char *)d->host[QBLOCKS] + j * (bytes.blocks / c->n),
-            d->host[QSCALES]
-                ? (unsigned char *)d->host[QSCALES] +
-                      qgemm_case_scales_at(c, j)
-                : NULL,
-            d->host[QZEROS]
-                ? (unsigned char *)d->host[QZEROS] + j * (bytes.zeros / c->n)
-                : NULL};
-        TRY(xl_qmat_dequantise_host(&shape, &row, weights));
+        TRY(read_weights(c, d, j, weights));
         const struct ref_mat given = {d->host[QA], 0, c->k, 1, c->in},
                              gain = {d->host[QGAIN], 0, c->k, 1,
-                                     qgemm_gain_type(c)},
-                             a = {row_a, 0, c->k, 1, XL_F64},
-                             b = {weights, 0, 1, c->k, XL_F32};
-        const size_t at[2] = {0, 0};
+                                     qgemm_gain_type(c)};
         ref_qgemm_row(c, &given, i, c->gain ? &gain : NULL, row_a,
                       row_a + c->k);
         struct checked_element e = {
             .name = "C", .i = i, .j = j, .dtype = c->out};
-        double mag;
-        ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
-        e.tol = qgemm_case_group(c) > 0
-                    ? ref_qgemm_bytes_tol(c, row_a, row_a + c->k, weights)
-                    : ref_qgemm_tol(c->k, mag);
-        if (c->gain)
-            e.tol = ref_qgemm_normed_tol(c, weights, mag) +
-                    (qgemm_case_group(c) ? e.tol : 0);
-        if (qgemm_case_rounds(c))
-            e.tol += ref_qgemm_rounding(row_a, c->in, c->k, mag);
+        e.expected =
+            ref_qgemm_product(c, row_a, row_a + c->k, weights, &e.tol);
+        if (c->is_pair) {
+            TRY(read_weights(c, d, cols + j, weights));
+            ref_qgemm_join(c, row_a, row_a + c->k, weights, &e.expected,
+                           &e.tol);
+        }
         if (c->out != XL_F32)
             e.tol += ref_roundoff(c->out) * (fabs(e.expected) + e.tol) +
                      ref_floor(c->out);
-        e.got = ref_load(got, i * c->n + j, c->out);
+        e.got = ref_load(got, i * cols + j, c->out);
         check_element(found, &e);
     }
     status = found->right ? XL_OK : XL_WRONG_RESULT;
@@ -493,11 +502,18 @@ bool qgemm_init(const struct settings *set, const char *word,
         .in = set->dtype == XL_N_DTYPES ? XL_F32 : set->dtype,
         .accuracy = set->accuracy,
         .activations = set->activations,
-        .gain = set->rms ? 1 + XL_F32 : 0};
+        .gain = set->rms ? 1 + XL_F32 : 0,
+        .is_pair = set->pair};
     c->has_zeros = c->format == XL_INT4;
     if (c->format == XL_FP8) /* not given: a scale by channel */
         c->group = set->group;
     c->out = c->in;
+    if (c->is_pair && c->n % 2 != 0) {
+        snprintf(why, why_cap,
+                 "invalid shape '%s': the rows of a --pair, %zu, must be even",
+                 word, c->n);
+        return false;
+    }
     if (qgemm_case_bytes(c).blocks > 0)
         return true;
     snprintf(why, why_cap,
@@ -530,7 +546,7 @@ bool qgemm_is_selected(const struct session *s, const struct qgemm_case *row)
            (set->dtype == XL_N_DTYPES || set->dtype == row->in) &&
            (set->format < 0 || set->format == (int)row->format) &&
            (!set->activations || set->activations == row->activations) &&
-           (!set->rms || row->gain);
+           (!set->rms || row->gain) && (!set->pair || row->is_pair);
 }
 
 static bool read_qgemm_case(const struct session *s, unsigned i, void *arg,

@@ -25,6 +25,7 @@ static xl_status init_parts(struct qgemm_check *t)
     xl_status status = XL_OK;
     const struct qgemm_case *c = t->c;
     const xl_qbytes bytes = qgemm_case_bytes(c);
+    const size_t cols = qgemm_case_cols(c);
     const xl_dtype scale = xl_qformat_layout(c->format)->scale_dtype;
     const struct guarded_layout at[OPERANDS] = {
         [A] = {c->m, c->k, c->pad, c->off, c->in},
@@ -34,7 +35,7 @@ static xl_status init_parts(struct qgemm_check *t)
         [ZEROS] = {bytes.zeros > 0, bytes.zeros, 0, c->off, XL_U8},
         [BIAS] = {c->bias_relu, c->n, 0, c->off, XL_F32},
         [GAIN] = {c->gain > 0, c->k, 0, c->off, qgemm_gain_type(c)},
-        [C] = {c->columns_c ? c->n : c->m, c->columns_c ? c->m : c->n, c->pad,
+        [C] = {c->columns_c ? cols : c->m, c->columns_c ? c->m : cols, c->pad,
                c->off, c->out}};
     for (unsigned i = 0; i < OPERANDS; i++) {
         if (at[i].rows > 0)
@@ -107,6 +108,9 @@ static xl_status run_case(struct qgemm_check *t, xl_queue *q,
             XL_QGEMM_NORM_RMS, guarded_view(&g[GAIN], false), QGEMM_CASE_EPS};
     if (c->bias_relu)
         call.epilogue = (xl_epilogue){"relu(y + bias)", &bias, 1};
+    call.is_pair = c->is_pair;
+    if (c->is_pair)
+        call.epilogue.expr = QGEMM_CASE_PAIR;
     TRY(xl_qgemm_run(q, &call, NULL));
     for (unsigned i = 0; i < OPERANDS; i++) {
         if (g[i].rows)
@@ -135,27 +139,19 @@ fail:
 static void check_all(const struct qgemm_check *t, struct check_result *out)
 {
     const struct qgemm_case *c = t->c;
-    const struct ref_mat a = {t->a, 0, c->k, 1, XL_F64},
-                         bias = guarded_host(&t->operand[BIAS], false),
-                         got = guarded_back(&t->operand[C], c->columns_c),
-                         b = {t->w, 0, 1, c->k, XL_F32};
+    const struct ref_mat bias = guarded_host(&t->operand[BIAS], false),
+                         got = guarded_back(&t->operand[C], c->columns_c);
+    const size_t cols = qgemm_case_cols(c);
     for (size_t i = 0; i < c->m; i++) {
-        for (size_t j = 0; j < c->n; j++) {
-            const size_t at[2] = {i, j};
+        for (size_t j = 0; j < cols; j++) {
             struct checked_element e = {
                 .name = "C", .i = i, .j = j, .dtype = c->out};
-            double mag;
-            ref_gemm_dot(&a, &b, at, c->k, &e.expected, &mag);
-            e.tol =
-                qgemm_case_group(c) > 0
-                    ? ref_qgemm_bytes_tol(c, t->a + i * c->k,
-                                          t->apart + i * c->k, t->w + j * c->k)
-                    : ref_qgemm_tol(c->k, mag);
-            if (c->gain)
-                e.tol = ref_qgemm_normed_tol(c, t->w + j * c->k, mag) +
-                        (qgemm_case_group(c) ? e.tol : 0);
-            if (qgemm_case_rounds(c))
-                e.tol += ref_qgemm_rounding(t->a + i * c->k, c->in, c->k, mag);
+            const double *x = t->a + i * c->k, *apart = t->apart + i * c->k;
+            const float *w = t->w + j * c->k;
+            e.expected = ref_qgemm_product(c, x, apart, w, &e.tol);
+            if (c->is_pair)
+                ref_qgemm_join(c, x, apart, w + cols * c->k, &e.expected,
+                               &e.tol);
             if (c->bias_relu) {
                 e.expected += ref_at(&bias, 0, j);
                 e.tol += ref_roundoff(XL_F32) * fabs(e.expected);

@@ -112,10 +112,11 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
             : group;
     const size_t together = by_lines ? whole_units(i_weights) : units;
     const size_t least = (size_t)(s->sk * s->st + 1) * STAGE / UNIT + 3;
+    const bool is_pair = i_weights % 4 < 2;
     return (struct qgemm_case){
         .name = "over",
         .m = (size_t)s->tm + (i_weights % 2),
-        .n = (size_t)(s->rm * s->rt * TILE) + 3,
+        .n = (size_t)(s->rm * s->rt * TILE) + 3 + is_pair,
         .k = (least + together - 1) / together * together * UNIT,
         .format = weights[i_weights].format,
         .group = weights[i_weights].group * UNIT,
@@ -127,8 +128,9 @@ static struct qgemm_case over(unsigned i_set, unsigned i_weights)
         .off = by_lines ? LINE : 8,
         .off_w = by_lines ? LINE * i_weights : weights[i_weights].w_off,
         .columns_c = i_set % 4 == 1,
-        .bias_relu = i_set % 2,
-        .gain = i_weights % 3 == 2 ? 1 + types[i_set % 3] : 0};
+        .bias_relu = i_set % 2 && !is_pair,
+        .gain = i_weights % 3 == 2 ? 1 + types[i_set % 3] : 0,
+        .is_pair = is_pair};
 }
 
 static void check(const struct qgemm_case *c, const char *variant,
@@ -175,11 +177,11 @@ static struct qgemm_case over_skinny(unsigned i_set, unsigned i_weights)
     c.k = i_weights % 2 ? xl__round_up(least, whole) * UNIT
                         : (size_t)(2 * s->sk) * STAGE;
     c.m = (size_t)s->tm + (s->tm < 8 && i_weights % 2);
-    c.n = tiles * GROUPS * TILE + 3;
+    c.n = tiles * GROUPS * TILE + 3 + c.is_pair;
     c.in = types[(i_set + i_weights) % 3];
     c.out = i_set % 3 ? XL_F32 : XL_F16;
     c.columns_c = i_set % 4 == 1;
-    c.bias_relu = i_set % 2;
+    c.bias_relu = i_set % 2 && !c.is_pair;
     c.gain = i_weights / 2 % 2 ? 0 : 1 + types[(i_set + 1) % 3];
     return c;
 }
