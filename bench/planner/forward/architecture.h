@@ -74,7 +74,7 @@ enum lm_matrix_id {
     LM_VALUES,
     LM_OUT,
     LM_UP,
-    LM_GATE,
+    LM_GATE, /* behind LM_UP */
     LM_DOWN,
     LM_LAYER_MATRICES,
     LM_EMBEDDING = 0,

@@ -86,7 +86,7 @@ xl_status lm_file_write(xl_queue *q, const struct gguf *g,
 {
     const struct lm_slices s = lm_matrix_slices(g, a, layer, id, m->rows);
     xl_status status = XL_OK;
-    size_t to = 0;
+    size_t to = m->first[0];
     if (lm_is_table(a, layer, id))
         return write_values(q, &s.list[0], m->type.dtype, m->mem[0]);
     for (size_t i = 0; status == XL_OK && i < s.n; i++) {

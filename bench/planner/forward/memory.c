@@ -83,8 +83,8 @@ static xl_status create_cache(struct lm_model *m)
     for (size_t l = 0; l < layers; l++) {
         TRY(xl_buffer_create(m->q, bytes, &m->keys[l]));
         TRY(xl_buffer_create(m->q, bytes, &m->values[l]));
-        TRY(lm_repeat(m->q, w->mem[0], all, 0, m->keys[l], bytes));
-        TRY(lm_repeat(m->q, w->mem[0], all, 0, m->values[l], bytes));
+        TRY(lm_repeat(m->q, w->mem[0], all, 0, m->keys[l], 0, bytes));
+        TRY(lm_repeat(m->q, w->mem[0], all, 0, m->values[l], 0, bytes));
     }
 fail:
     return status;

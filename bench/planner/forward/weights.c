@@ -185,16 +185,16 @@ static xl_status copy(xl_queue *q, cl_mem src, size_t from, cl_mem dst,
 }
 
 xl_status lm_repeat(xl_queue *q, cl_mem src, size_t all, size_t from,
-                    cl_mem dst, size_t bytes)
+                    cl_mem dst, size_t to, size_t bytes)
 {
     const size_t first = xl__min_size(bytes, all - from);
-    xl_status status = copy(q, src, from, dst, 0, first);
+    xl_status status = copy(q, src, from, dst, to, first);
     size_t done = first + xl__min_size(bytes - first, from);
     if (status == XL_OK)
-        status = copy(q, src, 0, dst, first, done - first);
+        status = copy(q, src, 0, dst, to + first, done - first);
     while (status == XL_OK && done < bytes) {
         const size_t more = xl__min_size(done, bytes - done);
-        status = copy(q, dst, 0, dst, done, more);
+        status = copy(q, dst, to, dst, to + done, more);
         done += more;
     }
     return status;
@@ -203,35 +203,52 @@ xl_status lm_repeat(xl_queue *q, cl_mem src, size_t all, size_t from,
 /* Fill with the pool's part, from a place that the matrix's number gives on.
  */
 static xl_status fill_part(xl_queue *q, const struct pool *p, unsigned i,
-                           size_t number, cl_mem dst, size_t bytes)
+                           size_t number, const struct lm_matrix *m,
+                           size_t bytes)
 {
     enum { APART = 997 }; /* blocks from one matrix's place to the next's */
     const size_t all = p->part_bytes[i];
     return lm_repeat(q, p->mem[i], all, number * APART * p->grain[i] % all,
-                     dst, bytes);
+                     m->mem[i], m->first[i], bytes);
 }
 
 /* -- matrices ------------------------------------------------------------- */
 
 xl_qmat lm_matrix_view(const struct lm_matrix *m)
 {
+    const size_t scale =
+        xl_dtype_bytes(xl_qformat_layout(m->type.format)->scale_dtype);
     return (xl_qmat){.shape = shape_of(&m->type, m->rows, m->cols),
                      .blocks = {.buf = m->mem[0]},
                      .scales = {.buf = m->mem[1]},
                      .zeros = {.buf = m->mem[2]},
-                     .has_zeros = m->mem[2] != NULL};
+                     .has_zeros = m->mem[2] != NULL,
+                     .offset = m->first[0],
+                     .scales_offset = m->first[1] / scale,
+                     .zeros_offset = m->first[2]};
 }
 
-static xl_status create_matrix(xl_queue *q, struct lm_matrix *m,
+/* above: the matrix in whose memory it is, behind as many bytes; NULL: it has
+ * its own, with room for so many like it. */
+static xl_status create_matrix(xl_queue *q, const struct lm_matrix *above,
+                               size_t room, struct lm_matrix *m,
                                size_t part[N_PARTS])
 {
     xl_status status = XL_OK;
     xl_qbytes bytes;
     TRY(lm_type_bytes(&m->type, m->rows, m->cols, &bytes));
     list_parts(&bytes, part);
-    for (unsigned i = 0; i < N_PARTS; i++)
-        if (part[i] > 0)
-            TRY(xl_buffer_create(q, part[i], &m->mem[i]));
+    for (unsigned i = 0; i < N_PARTS; i++) {
+        if (part[i] == 0)
+            continue;
+        if (!above) {
+            TRY(xl_buffer_create(q, room * part[i], &m->mem[i]));
+            continue;
+        }
+        m->mem[i] = above->mem[i];
+        m->first[i] = part[i];
+        clRetainMemObject(m->mem[i]);
+    }
 fail:
     return status;
 }
@@ -250,7 +267,7 @@ xl_status lm_matrix_read(xl_queue *q, const struct lm_matrix *m, double *out)
         if (part[i] > 0) {
             host[i] = malloc(part[i]);
             TRY(host[i] ? XL_OK : XL_NO_MEMORY);
-            TRY(xl_buffer_read(q, m->mem[i], 0, host[i], part[i]));
+            TRY(xl_buffer_read(q, m->mem[i], m->first[i], host[i], part[i]));
         }
     if (m->type.is_quantised) {
         const xl_qshape shape = shape_of(&m->type, m->rows, m->cols);
@@ -358,6 +375,23 @@ fail:
     return status;
 }
 
+/* Is the gate below the matrix whose product it multiplies, in one memory? Not
+ * where types differ, or a scale would be of rows of both. */
+static bool joins_gate(const struct lm_arch *a, const struct lm_source *src,
+                       size_t layer)
+{
+    size_t rows, cols;
+    xl_qbytes one, both;
+    if (!lm_matrix_sizes(a, layer, LM_GATE, &rows, &cols))
+        return false;
+    const struct lm_type up = lm_source_type(src, a, layer, LM_UP),
+                         gate = lm_source_type(src, a, layer, LM_GATE);
+    return up.is_quantised && gate.is_quantised && up.format == gate.format &&
+           lm_type_bytes(&up, rows, cols, &one) == XL_OK &&
+           lm_type_bytes(&up, 2 * rows, cols, &both) == XL_OK &&
+           both.scales == 2 * one.scales;
+}
+
 static xl_status fill_matrix(xl_queue *q, const struct pool *p, size_t number,
                              const size_t part[N_PARTS],
                              const struct lm_matrix *m)
@@ -365,7 +399,7 @@ static xl_status fill_matrix(xl_queue *q, const struct pool *p, size_t number,
     xl_status status = XL_OK;
     for (unsigned i = 0; status == XL_OK && i < N_PARTS; i++)
         if (part[i] > 0)
-            status = fill_part(q, p, i, number, m->mem[i], part[i]);
+            status = fill_part(q, p, i, number, m, part[i]);
     return status;
 }
 
@@ -395,7 +429,9 @@ xl_status lm_weights_create(xl_queue *q, const struct lm_arch *a,
                 continue;
             m->type =
                 is_table ? out->table_type : lm_source_type(src, a, l, id);
-            TRY(create_matrix(q, m, part));
+            const bool joins = joins_gate(a, src, l);
+            TRY(create_matrix(q, joins && id == LM_GATE ? m - 1 : NULL,
+                              joins && id == LM_UP ? 2 : 1, m, part));
             TRY(src->file ? lm_file_write(q, src->file, a, l, id, m)
                           : fill_matrix(q, is_table ? &tables : &pool,
                                         l * LM_LAYER_MATRICES + i, part, m));

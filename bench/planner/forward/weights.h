@@ -45,6 +45,8 @@ struct lm_matrix {
     size_t rows, cols; /* 0: the model has none */
     struct lm_type type;
     cl_mem mem[3]; /* elements or blocks, scales, zeros */
+    size_t first[3]; /* bytes before it: of a gate those of LM_UP, if it is
+                        below that in one memory, a pair (xl_qgemm.is_pair) */
 };
 /* The view of a quantised matrix. */
 xl_qmat lm_matrix_view(const struct lm_matrix *m);
@@ -66,10 +68,10 @@ xl_status lm_weights_bytes(const struct lm_arch *a,
 xl_status lm_weights_create(xl_queue *q, const struct lm_arch *a,
                             const struct lm_source *src, xl_dtype table_type,
                             struct lm_weights *out);
-/* Enqueue: fill `bytes` of dst with the `all` bytes of src, from byte `from`
- * on, again and again. */
+/* Enqueue: fill `bytes` of dst, from byte `to` on, with the `all` bytes of
+ * src, from byte `from` on, again and again. */
 xl_status lm_repeat(xl_queue *q, cl_mem src, size_t all, size_t from,
-                    cl_mem dst, size_t bytes);
+                    cl_mem dst, size_t to, size_t bytes);
 void lm_weights_clear(const struct lm_arch *a, struct lm_weights *w);
 
 #endif

@@ -8,7 +8,8 @@
 
 enum {
     CHECK_BATCH = 2,
-    CHECK_PROMPT = 7,
+    CHECK_PROMPT = 9, /* of both sequences more rows than gate and up share a
+                         launch for */
     CHECK_DECODED = 3,
     CHECK_CONTEXT = CHECK_PROMPT + CHECK_DECODED
 };
