@@ -167,30 +167,30 @@ static inline int code_of(const float x)
 #define GET(T, from, col, x, y)                                               \
     do {                                                                      \
         if (IS_SPLIT) {                                                       \
-            x = LOAD_ROW(VW, T, from, p *STEP(col));                             \
-            y = LOAD_ROW(VW, T, from, (p + R / 2) * STEP(col));                  \
+            x = LOAD_ROW(VW, T, from, p *STEP(col));                          \
+            y = LOAD_ROW(VW, T, from, (p + R / 2) * STEP(col));               \
         } else if (COLUMNS) {                                                 \
-            const FLOATV(VW2) both = LOAD_ROW(VW2, T, from, 2 * p);              \
+            const FLOATV(VW2) both = LOAD_ROW(VW2, T, from, 2 * p);           \
             x = both.even;                                                    \
             y = both.odd;                                                     \
         } else {                                                              \
-            x = LOAD_ROW(VW, T, from, 2 * p * STEP(col));                        \
-            y = LOAD_ROW(VW, T, from, (2 * p + 1) * STEP(col));                  \
+            x = LOAD_ROW(VW, T, from, 2 * p * STEP(col));                     \
+            y = LOAD_ROW(VW, T, from, (2 * p + 1) * STEP(col));               \
         }                                                                     \
     } while (0)
 #define PUT(T, to, col, x, y)                                                 \
     do {                                                                      \
         if (IS_SPLIT) {                                                       \
-            STORE_ROW(VW, T, to, p *STEP(col), x);                               \
-            STORE_ROW(VW, T, to, (p + R / 2) * STEP(col), y);                    \
+            STORE_ROW(VW, T, to, p *STEP(col), x);                            \
+            STORE_ROW(VW, T, to, (p + R / 2) * STEP(col), y);                 \
         } else if (COLUMNS) {                                                 \
             VALUEV(VW2, T) both;                                              \
             both.even = x;                                                    \
             both.odd = y;                                                     \
-            STORE_ROW(VW2, T, to, 2 * p, both);                                  \
+            STORE_ROW(VW2, T, to, 2 * p, both);                               \
         } else {                                                              \
-            STORE_ROW(VW, T, to, 2 * p * STEP(col), x);                          \
-            STORE_ROW(VW, T, to, (2 * p + 1) * STEP(col), y);                    \
+            STORE_ROW(VW, T, to, 2 * p * STEP(col), x);                       \
+            STORE_ROW(VW, T, to, (2 * p + 1) * STEP(col), y);                 \
         }                                                                     \
     } while (0)
 #if VW == 1

@@ -30,9 +30,10 @@
  *               columns, block, strip, image
  * Local memory  none
  * -D            FIRST; WG; VW: divides w and q (FIRST 1) or channels; TX (1 if
- *               FIRST); AHEAD: rows of in on the way; R, S: sizes of a filter; SH, SW: stride; PAD (FIRST
- *               1): padding left, less than S; VF 1 (FIRST 0): filters are
- *               aligned to VW elements; TA, TC, TY, EPILOGUE: gemm/gemm.clh
+ *               FIRST); AHEAD: rows of in on the way; R, S: sizes of a filter;
+ *               SH, SW: stride; PAD (FIRST 1): padding left, less than S; VF 1
+ *               (FIRST 0): filters are aligned to VW elements; TA, TC, TY,
+ *               EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n k p q R S flop; of in, rows that two strips need and
  *               columns that two items need are read twice, from caches

@@ -25,8 +25,8 @@
  *               the block, columns, block, strip, image
  * Local memory  none
  * -D            FIRST; WG; VW (FIRST 1: 1); TX; AHEAD: rows of out on the way;
- *               R, S: sizes of a filter; SH, SW: stride; TA (what is read), TC (the result), TY:
- *               gemm/gemm.clh
+ *               R, S: sizes of a filter; SH, SW: stride; TA (what is read),
+ *               TC (the result), TY: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n c p q R S flop; of out, rows that two strips need and
  *               columns that two items need are read twice, from caches

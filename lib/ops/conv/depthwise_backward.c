@@ -36,8 +36,7 @@ static const struct xl__tunable filters_tunables[] = {
     {"NB", "vectors of channels of a group", {1, 2, 4, 8, 16, 32, 0}},
     {"WG", "items of a work-group", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 0}},
     {"AHEAD", "rows of an item on the way", {1, 2, 3, 4, 0}},
-    {"PARTS", "1: a group has all columns of its channels; 2: sums are added in "
-              "a second launch", {1, 2, 0}},
+    {"PARTS", "1: a group has all columns; 2: a second launch adds", {1, 2, 0}},
     {NULL, NULL, {0}},
 };
 /* clang-format on */
