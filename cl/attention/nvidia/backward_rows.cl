@@ -34,14 +34,16 @@ struct place {
     ulong b, h, i; /* sequence, head, query */
 };
 
+/* Divisions of 64 bits take several times as long. */
 static inline struct place place_of(ulong row, uint blocks,
                                     const struct sizes n)
 {
-    const ulong each = (ulong)blocks * BM, z = row / each;
+    const uint block = (uint)(row / BM), z = block / blocks;
+    const uint heads = (uint)n.n_heads, b = z / heads;
     struct place p;
-    p.b = z / n.n_heads;
-    p.h = z - p.b * n.n_heads;
-    p.i = row - z * each;
+    p.b = b;
+    p.h = z - b * heads;
+    p.i = (ulong)(block - z * blocks) * BM + row % BM;
     return p;
 }
 
