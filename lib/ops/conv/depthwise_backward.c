@@ -253,7 +253,6 @@ static void find_whole(const struct xl__limits *l, const void *desc,
     for (size_t wg = few; wg <= MOST_ITEMS; wg *= 2) {
         if (wg > few && item_registers(&j, vw, 1, 1) > group_registers(l, wg))
             return;
-
         for (size_t nb = NEIGHBOURS; nb >= least; nb /= 2) {
             j = describe_job(desc);
             p.value[AT_WG] = (int)wg;
@@ -303,7 +302,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     size_t ahead = xl__depthwise_ahead(
         l, of_data ? RESIDENT_ITEMS : FILTERS_ITEMS, j.items, j.rows);
     while (ahead > 1 &&
-           item_registers(&j, vw, tx, ahead) > xl__depthwise_most_registers(l))
+           item_registers(&j, vw, tx, ahead) > group_registers(l, j.wg))
         ahead--;
     out->value[AT_AHEAD] = (int)ahead;
 }
