@@ -85,8 +85,20 @@ static struct shares share_items(const struct xl__limits *l,
     return s;
 }
 
+/* Sines and cosines of a group's tokens; a number of each item and head for
+ * norms, and for scales. */
+static size_t local_bytes(const struct xl__rotary_canonical *c,
+                          const struct shares *s)
+{
+    const bool has_scales = xl__rotary_has(c, XL__ROTARY_K_SCALES) ||
+                            xl__rotary_has(c, XL__ROTARY_V_SCALES);
+    const size_t shared = xl__rotary_has(c, XL__ROTARY_Q_NORM) + has_scales;
+    const size_t turned = c->pairs == XL_ROTARY_NONE ? 0 : c->d_rotary;
+    return sizeof(float) * (s->tokens * turned + shared * s->rh * s->wg);
+}
+
 /* As many heads of an item as its registers hold, and as leave each compute
- * unit several groups. */
+ * unit several groups and fit in local memory. */
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
@@ -96,6 +108,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     const bool has_few = lanes <= FEW_LANES && xl__device_class(l) != XL__CPU;
     const size_t vw = fit_pairs(c, has_few ? 4 : 8);
     const size_t enough = GROUPS * xl__size_or(l, XL__F_compute_units, 1);
+    const size_t room = xl__size_or(l, XL__F_local_mem_bytes, 0);
     *out = (struct xl__params){.source = "model"};
     int *value = out->value;
     value[XL__ROTARY_RH] = 1;
@@ -107,9 +120,15 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
            one.heads)
         value[XL__ROTARY_TOKENS] *= 2;
     size_t rh = xl__min_size((has_few ? OF_FEW : USUAL) / vw, one.blocks);
-    do
+    struct shares s;
+    do {
         value[XL__ROTARY_RH] = (int)rh;
-    while (share_items(l, c, out).groups < enough && rh-- > 1);
+        s = share_items(l, c, out);
+    } while ((s.groups < enough || local_bytes(c, &s) > room) && rh-- > 1);
+    while (local_bytes(c, &s) > room && s.wg > s.lanes) {
+        value[XL__ROTARY_WG] = (int)(s.wg / 2);
+        s = share_items(l, c, out);
+    }
 }
 
 /* Operands that are read, or written; of caches the new rows. */
@@ -174,13 +193,12 @@ static xl_status plan_with(const struct xl__limits *l,
 {
     static const double flop = 6, norm_flop = 4; /* of a pair, a column */
     const xl_heads *v = c->view;
-    if (s->wg > xl__size_or(l, XL__F_max_wg_size, 1))
+    const bool has_norm = xl__rotary_has(c, XL__ROTARY_Q_NORM);
+    if (s->wg > xl__size_or(l, XL__F_max_wg_size, 1) ||
+        local_bytes(c, s) > xl__size_or(l, XL__F_local_mem_bytes, 0))
         return XL_UNSUPPORTED;
     struct xl__step *step = xl__plan_add(
         p, "attention/rotary.cl", "rotary_rows", s->groups * s->wg, s->wg);
-    const bool has_norm = xl__rotary_has(c, XL__ROTARY_Q_NORM);
-    const bool has_scales = xl__rotary_has(c, XL__ROTARY_K_SCALES) ||
-                            xl__rotary_has(c, XL__ROTARY_V_SCALES);
     const struct xl__defined defined[] = {
         {"DT", v[XL__ROTARY_Q].dtype},
         {"OT", v[XL__ROTARY_Q_OUT].dtype},
@@ -205,10 +223,7 @@ static xl_status plan_with(const struct xl__limits *l,
         {"TOKENS", s->tokens},
         {"WG", s->wg}};
     xl__define_all(step, defined, sizeof defined / sizeof *defined);
-    step->local_mem_bytes =
-        sizeof(float) *
-        ((c->pairs == XL_ROTARY_NONE ? 0 : s->tokens * c->d_rotary) +
-         (has_norm + has_scales) * s->rh * s->wg);
+    step->local_mem_bytes = local_bytes(c, s);
     add_args(step, c, s->blocks);
     p->bytes = bytes_of(c);
     p->flop = (flop * (double)(c->d_rotary / 2) +
