@@ -21,10 +21,9 @@ __kernel void qmat_dequantise(WEIGHTS_PARAMS, __global ELEM(TD) *dst,
     const uint first = (uint)xl_group_id(0) * WG, j = (uint)xl_group_id(1);
     const struct weights w = WEIGHTS_ROW(j);
     const struct unit x = load_unit(&w, min(first + item, units - 1));
-    __local ELEM(TD) *mine =
-        (__local ELEM(TD) *)((__local uchar *)room + item * LINE_BYTES);
-    STOREV(16, TD, mine, 0, x.lo * x.of_lo);
-    STOREV(16, TD, mine, 16, x.hi * x.of_hi);
+    __local uint4 *mine = room + item * (LINE_BYTES / 16);
+    put_16(mine, x.lo * x.of_lo);
+    put_16(mine + UNIT_BYTES / 32, x.hi * x.of_hi);
     barrier(CLK_LOCAL_MEM_FENCE);
     __local const WORD *lines = (__local const WORD *)room;
     __global WORD *to =
