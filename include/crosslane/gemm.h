@@ -297,7 +297,8 @@ XL_API xl_status xl_gemm_workspace(xl_queue *q, const xl_gemm *g,
  * List the variants for this descriptor, best first, as xl_gemm_run() ranks
  * them. Builds and self-checks the chosen one, since a build can fail.
  *
- * @param out  room for @p cap choices; *n is the number of choices
+ * @param out  room for @p cap choices; *n is the number of choices. Where no
+ *             variant can run, each says why, and none is chosen
  * @return as xl_gemm_prepare()
  */
 XL_API xl_status xl_gemm_explain(xl_queue *q, const xl_gemm *g, xl_choice *out,

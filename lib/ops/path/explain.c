@@ -3,6 +3,7 @@
  * candidate as text. */
 #include "ops/path/op.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "device/time_model.h"
 #include "ops/path/tunables.h"
 #include "runtime/tuned/tuned_file.h"
+
+#define NONE UINT_MAX /* chosen where no candidate can run */
 
 static void name_tunables(const struct xl__variant_candidate *c, char *text,
                           size_t cap)
@@ -97,6 +100,8 @@ static void describe_reason(const struct xl__op_call *w, unsigned i,
         xl__strcpy(out->why, cap, c->refused);
     else if (c->struck)
         xl__strcpy(out->why, cap, c->struck);
+    else if (chosen == NONE)
+        xl__strcpy(out->why, cap, "it was not tried");
     else if (i != chosen && w->list[chosen].tuned)
         xl__strcpy(out->why, cap, "another was tuned for this class");
     else if (i != chosen && w->list[chosen].audition)
@@ -197,10 +202,14 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
     TRY(xl__op_call_begin(&w, q, op, desc, false));
     TRY(xl__op_call_select(&w));
     TRY(xl__op_call_audition(&w));
-    TRY(xl__op_call_first_good(&w, &ready, &chosen));
-    TRY(plan_others(&w));
+    status = xl__op_call_first_good(&w, &ready, &chosen);
+    if (status != XL_OK)
+        chosen = NONE;
+    else
+        TRY(plan_others(&w));
     for (unsigned i = 0; i < w.n && i < cap; i++)
         describe_candidate(&w, i, chosen, &out[i]);
+    *n = w.n;
     if (chosen < cap) {
         struct xl__kernel_use use;
         TRY(xl__cached_plan_private_bytes(q, ready,
@@ -209,7 +218,6 @@ xl_status xl__op_explain(xl_queue *q, const struct xl__op *op,
         out[chosen].registers = use.registers;
         out[chosen].spill_bytes = use.spill_bytes;
     }
-    *n = w.n;
 fail:
     xl__cached_plan_destroy(ready);
     xl__op_call_end(&w);

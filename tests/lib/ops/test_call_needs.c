@@ -261,6 +261,23 @@ static void explained(void **state)
     assert_int_equal(test_stub()->calls("clBuildProgram"), 0);
 }
 
+/* Where no variant can run, each says why, and none is chosen. */
+static void explained_refusals(void **state)
+{
+    xl_choice all[MOST_CHOICES];
+    unsigned n = 0;
+    xl_gemm g = make_gemm(XL_ACCURACY_FULL);
+    (void)state;
+    g.variant = "gemm_skinny"; /* of few rows or columns alone */
+    assert_status(xl_gemm_explain(t.queue, &g, all, MOST_CHOICES, &n),
+                  XL_UNSUPPORTED, xl_error_detail(t.queue));
+    assert_true(n > 0);
+    for (unsigned i = 0; i < n; i++) {
+        assert_false(all[i].chosen);
+        assert_int_not_equal(all[i].why[0], '\0');
+    }
+}
+
 /* -- scratch --------------------------------------------------------------- */
 
 static const xl_choice *explain(const xl_gemm *g, const char *variant)
@@ -316,6 +333,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(names_and_sizes),
         cmocka_unit_test(group_fails_later),
         cmocka_unit_test(explained),
+        cmocka_unit_test(explained_refusals),
         cmocka_unit_test(large_scratch),
     };
     test_args(argc, argv);
