@@ -105,9 +105,10 @@ static bool choose_variant(struct attempt *t, double *est_ns)
     const char *requested = t->work.variant;
     memset(choices, 0, sizeof choices);
     xl_status status = op->explain(t->q, &t->work, choices, &n);
-    for (unsigned i = 0; i < n && i < BENCH_MAX_CHOICES; i++) {
+    for (unsigned i = 0; status == XL_OK && i < n && i < BENCH_MAX_CHOICES;
+         i++) {
         const xl_choice *c = &choices[i];
-        if (status == XL_OK && c->chosen) {
+        if (c->chosen) {
             xl__strcpy(t->row.variant, sizeof t->row.variant, c->variant);
             *est_ns = c->est_ns;
             t->choice = *c;
