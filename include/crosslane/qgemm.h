@@ -103,8 +103,9 @@ typedef struct xl_qgemm {
  * Rows:      any number. Few rows of A are bound by the bytes of the weights;
  *            the kernels read them again for every TM rows
  *            (xl_qgemm_explain()). For many rows W may be dequantised into the
- *            workspace, to A's type, and multiplied by a variant of xl_gemm:
- *            of f16 and bf16 with XL_ACCURACY_FAST only. Of XL_INT8 with
+ *            workspace and multiplied by a variant of xl_gemm: to f32, with A
+ *            converted to f32 there too, or of f16 and bf16 with
+ *            XL_ACCURACY_FAST to A's type. Of XL_INT8 with
  *            XL_ACTIVATIONS_I8, and less than 2^17 columns, such a variant
  *            multiplies the bytes of A and W as they are, into sums of 32 bits;
  *            with XL_ACTIVATIONS_F8 no other does.

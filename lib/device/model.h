@@ -49,7 +49,8 @@ enum xl__device_class {
  XX(slow_frac,           0.5,   0.5,   0.5,   0.5, "doubles and bytes, where no fact states it") \
  XX(tile_frac,             0,     0, 0.007,     0, "of each tile; 0: each set of the list has its own (CP-14)") \
  XX(skinny_frac,         0.2,   0.2,   0.2, 0.025, "gemm_skinny by groups (NV-49)") \
- XX(quantised_frac,     0.2,   0.2,   0.2,  0.02, "qgemm_cpu: weights are decoded in registers") \
+ XX(quantised_frac,     0.2,   0.2,   0.2,  0.02, "qgemm_cpu: weights are decoded in registers, of one row of A") \
+ XX(quantised_rows,     1.1,   1.1,   1.1,   1.1, "qgemm_cpu: rows of A whose products take as long as decoding W's (CP-44)") \
  XX(quantised_mma_frac, 0.12, 0.12,  0.12,  0.12, "qgemm_mma, of the matrix rate: weights are decoded beside it") \
  XX(quantised_wgmma_frac, 0.5, 0.5, 0.5, 0.5, "qgemm_wgmma, of the matrix rate (NV-67)") \
  XX(expr_frac,             1,     1,     1,  0.02, "expressions")              \

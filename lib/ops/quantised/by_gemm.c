@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many rows of A by the variants of GEMM.
  *
- * W is dequantised into the workspace: f32 weights are exact; f16 and bf16 are
- * rounded to A's type, which the caller allows.
+ * W is dequantised into the workspace: f32 weights are exact, and A is
+ * converted to f32 ahead of the product; f16 and bf16 are rounded to A's type,
+ * which the caller allows.
  *
  *   workspace   what GEMM's plan needs, then W, n x k, dense
  *
@@ -27,9 +28,15 @@
 /* The type of its factors, and the bytes of one of their rows. */
 static xl_dtype factor_type(const struct xl__qgemm_canonical *c)
 {
-    return !c->scaled                            ? (xl_dtype)c->a
-           : c->activations == XL_ACTIVATIONS_F8 ? XL_F8E4M3
-                                                 : XL_I8;
+    if (!c->scaled)
+        return c->is_fast ? (xl_dtype)c->a : XL_F32;
+    return c->activations == XL_ACTIVATIONS_F8 ? XL_F8E4M3 : XL_I8;
+}
+
+/* Are A's rows in the workspace, as f32? */
+static bool is_widened(const struct xl__qgemm_canonical *c)
+{
+    return !c->scaled && factor_type(c) != (xl_dtype)c->a;
 }
 
 static size_t line_bytes(const struct xl__qgemm_canonical *c)
@@ -41,7 +48,7 @@ void xl__qgemm_product(const struct xl__qgemm_canonical *c,
                        struct xl__gemm_canonical *to)
 {
     const xl_dtype in = factor_type(c);
-    const bool is_dense = c->scaled || c->m == 1;
+    const bool is_dense = c->scaled || is_widened(c) || c->m == 1;
     const xl_gemm g = {.a = {.row_stride = is_dense ? c->k : c->row_stride_a,
                              .col_stride = 1,
                              .dtype = in,
@@ -57,7 +64,7 @@ void xl__qgemm_product(const struct xl__qgemm_canonical *c,
                        .k = c->k,
                        .alpha = 1,
                        .batch.count = 1};
-    const size_t base[] = {c->scaled ? 0 : c->a_aligned,
+    const size_t base[] = {c->scaled || is_widened(c) ? 0 : c->a_aligned,
                            c->scaled ? c->w_aligned : 0, c->c_aligned};
     to->g.m = g.m;
     to->g.n = g.n;
@@ -140,7 +147,7 @@ static const char *refuse(const struct xl__limits *l, const void *desc,
                "scales by row";
     if (factor_type(c) == XL_I8 && c->k >= exact)
         return "sums of products of bytes would exceed 32 bits";
-    if (!c->scaled && c->a != XL_F32 && !c->is_fast)
+    if (is_widened(c) && of->on.engine == XL_ENGINE_MATRIX)
         return "weights would be rounded to A's type: XL_ACCURACY_FAST allows "
                "it";
     if ((double)(c->scaled ? c->m : c->n) * (double)line_bytes(c) >
@@ -259,6 +266,8 @@ static xl_status plan(const struct xl__limits *l, const void *desc,
     struct xl__gemm_canonical product = {.g = {0}};
     if (c->norm)
         return xl__qgemm_plan_normed(l, c, params, variant_of(of), p);
+    if (is_widened(c))
+        return xl__qgemm_plan_widened(l, c, params, variant_of(of), p);
     struct xl__step *const s = c->scaled ? xl__qgemm_add_quantise_rows(l, c, p)
                                          : add_dequantise(l, c, p);
     s->is_aid = true;

@@ -42,9 +42,12 @@ static struct xl__cost cost_of(const struct xl__limits *l,
                  rn = (size_t)params->value[XL__QGEMM_RN];
     const double groups = (double)xl__ceil_div(c->n, rn),
                  blocks = (double)xl__ceil_div(c->m, tm);
+    const double rows = (double)tm,
+                 decode = xl__model(l, XL__M_quantised_rows);
     return (struct xl__cost){
-        .flop = xl__qgemm_flop(c) * blocks * (double)tm / (double)c->m,
-        .flop_frac = xl__model(l, XL__M_quantised_frac),
+        .flop = xl__qgemm_flop(c) * blocks * rows / (double)c->m,
+        .flop_frac = xl__model(l, XL__M_quantised_frac) * rows * (1 + decode) /
+                     (rows + decode),
         .bytes = xl__qgemm_weight_bytes(c) * blocks + xl__qgemm_other_bytes(c),
         .bytes_frac = 1,
         .fill = xl__fill(l, groups * blocks),
@@ -64,6 +67,8 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
         return XL_UNSUPPORTED;
     if (c->norm)
         return xl__qgemm_plan_normed(l, c, params, &xl__qgemm_cpu, p);
+    if (xl__qgemm_is_narrow(c) && c->m > 1)
+        return xl__qgemm_plan_widened(l, c, params, &xl__qgemm_cpu, p);
     xl__qgemm_add_quantise(l, c, p);
     struct xl__step *step =
         c->activations

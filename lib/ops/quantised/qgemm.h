@@ -105,8 +105,9 @@ const char *xl__qgemm_pair_refused(const struct xl__qgemm_canonical *c);
 const char *xl__qgemm_bytes_refused(const struct xl__qgemm_canonical *c);
 /* Units of a stage of these that have one scale, as far as it knows. */
 size_t xl__qgemm_group_units(const struct xl__qgemm_canonical *c);
-/* The product with W as dequantised, f16, bf16 or f32 as A, or of bytes where
- * these have a scale by row; `to` is zero. */
+/* The product with W as dequantised: f32, or of A's type where it may be
+ * rounded to that, or of bytes where these have a scale by row; `to` is
+ * zero. */
 void xl__qgemm_product(const struct xl__qgemm_canonical *c,
                        struct xl__gemm_canonical *to);
 /* Checks sizes and format of W for an op of this name. */
@@ -156,13 +157,21 @@ void xl__qgemm_add_args(struct xl__step *step,
 void xl__qgemm_move_operand(struct xl__step *s, const unsigned from[2],
                             const unsigned to[2], size_t first);
 
-/* norm.c. Plan the norm of A by the kernels of xl_norm, into the workspace,
+/* ahead.c. Plan the norm of A by the kernels of xl_norm, into the workspace,
  * then a variant that does not norm A, with that in its place. p is empty. */
 xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
                                 const struct xl__qgemm_canonical *c,
                                 const struct xl__params *params,
                                 const struct xl__variant *of,
                                 struct xl__plan *p);
+/* Is A of 16-bit floats that are multiplied as such? Likewise with A as f32; p
+ * may have steps. */
+bool xl__qgemm_is_narrow(const struct xl__qgemm_canonical *c);
+xl_status xl__qgemm_plan_widened(const struct xl__limits *l,
+                                 const struct xl__qgemm_canonical *c,
+                                 const struct xl__params *params,
+                                 const struct xl__variant *of,
+                                 struct xl__plan *p);
 /* wgmma.c: units of a self-check case, of which each part goes round the ring.
  */
 size_t xl__qgemm_wgmma_units(const struct xl__qgemm_canonical *c,

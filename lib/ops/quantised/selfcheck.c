@@ -56,9 +56,7 @@ static void shrink_product(const struct xl__qgemm_canonical *c,
     to->k = at_most(c, xl__round_up(small.g.k, group));
     to->group = xl__qgemm_has_groups(c) ? group : to->k;
     to->col_stride_c = small.g.c.col_stride;
-    const size_t gap =
-        c->scaled || c->norm ? gap_of(c) : small.g.a.row_stride - small.g.k;
-    to->row_stride_a = to->m == 1 ? 0 : to->k + gap;
+    to->row_stride_a = to->m == 1 ? 0 : to->k + gap_of(c);
     to->row_stride_c = to->m == 1 ? 0 : small.g.c.row_stride;
 }
 

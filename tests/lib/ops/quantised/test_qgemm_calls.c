@@ -3,13 +3,15 @@
  * that is named; preparations without memory and in the background; a NaN in a
  * row of A, and in a scale; activations as bytes and as E4M3, of which each is
  * seen; rows that are normed: zeros, infinities, sizes of numbers, eps, what
- * is said; pairs of matrices. */
+ * is said; pairs of matrices; rows of A of 16-bit floats, which some variants
+ * convert ahead of the product. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/os/clock.h"
 #include "fp8_codes.h"
 #include "support/support.h"
@@ -411,6 +413,77 @@ static void pairs(void **state)
     clReleaseMemObject(mem);
 }
 
+/* Integers of which a sum is exact, so that each variant's result is that of
+ * the host: rows of A are at odd elements, or at multiples of 16 bytes, with
+ * more columns than a group converts. */
+static void narrow_rows(void **state)
+{
+    enum { UNIT = 32, BLOCK = 34, ONE = 0x3c, COLS = 5 * UNIT, MOST_GAP = 32 };
+    enum { ROWS = 3, SPREAD = 9 };
+    static const xl_dtype types[] = {XL_F16, XL_BF16};
+    unsigned char w[N][COLS / UNIT][BLOCK] = {{{0}}};
+    unsigned short x[ROWS * (COLS + MOST_GAP)] = {0};
+    float want[ROWS][N], got[ROWS][N] = {{0}};
+    cl_mem mem[] = {fp8_upload(t.queue, w, sizeof w),
+                    fp8_upload(t.queue, x, sizeof x),
+                    fp8_upload(t.queue, got, sizeof got)};
+    const char *variant;
+    unsigned n = 0;
+    (void)state;
+    for (size_t j = 0; j < N; j++)
+        for (size_t l = 0; l < COLS; l++) {
+            w[j][l / UNIT][1] = ONE;
+            w[j][l / UNIT][2 + l % UNIT] = (unsigned char)((j + l) % SPREAD);
+        }
+    assert_status(xl_buffer_write(t.queue, mem[0], 0, w, sizeof w), XL_OK,
+                  "w");
+    for (unsigned of = 0; of < 4; of++) {
+        const xl_dtype type = types[of % 2];
+        const size_t gap = of < 2 ? 1 : MOST_GAP, first = of < 2 ? 1 : 0,
+                     stride = COLS + gap;
+        for (size_t i = 0; i < ROWS; i++) {
+            for (size_t l = 0; l < stride; l++)
+                xl__dtype_store(x, i * stride + l, type, NAN);
+            for (size_t l = 0; l < COLS; l++)
+                xl__dtype_store(x, first + i * stride + l, type,
+                                (double)((3 * i + 5 * l) % SPREAD) - 4);
+            for (size_t j = 0; j < N; j++) {
+                want[i][j] = 0;
+                for (size_t l = 0; l < COLS; l++)
+                    want[i][j] += (float)((j + l) % SPREAD) *
+                                  ((float)((3 * i + 5 * l) % SPREAD) - 4);
+            }
+        }
+        assert_status(xl_buffer_write(t.queue, mem[1], 0, x, sizeof x), XL_OK,
+                      "A");
+        for (unsigned v = 0; (variant = xl_variant_name(t.device, "qgemm", v));
+             v++) {
+            xl_qgemm g = {
+                XL_QGEMM_INIT,
+                .m = ROWS,
+                .a = xl_mat_rows(mem[1], stride, type),
+                .w = {.shape = {XL_Q8_0, N, COLS, 0, 0}, .blocks.buf = mem[0]},
+                .c = xl_mat_rows(mem[2], N, XL_F32),
+                .variant = variant};
+            g.a.offset = first;
+            const xl_status status = xl_qgemm_run(t.queue, &g, NULL);
+            if (status == XL_UNSUPPORTED)
+                continue;
+            assert_status(status, XL_OK, xl_error_detail(t.queue));
+            assert_status(xl_buffer_read(t.queue, mem[2], 0, got, sizeof got),
+                          XL_OK, "C");
+            if (memcmp(got, want, sizeof want) != 0)
+                fail_msg("%s, %s: C(0, 0) is %g, not %g", variant,
+                         xl_dtype_name(type), (double)got[0][0],
+                         (double)want[0][0]);
+            n++;
+        }
+    }
+    assert_true(n >= 4 * 3);
+    for (unsigned i = 0; i < sizeof mem / sizeof *mem; i++)
+        clReleaseMemObject(mem[i]);
+}
+
 /* W is 1 in column `l` of each row and 0 elsewhere, so that C is the element
  * of A that is multiplied. */
 static void see_bytes(const char *variant, size_t l, float got[M])
@@ -573,6 +646,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(wrong_pairs, open_buffers,
                                         close_buffers),
         cmocka_unit_test_setup_teardown(pairs, open_buffers, close_buffers),
+        cmocka_unit_test(narrow_rows),
         cmocka_unit_test(e4m3_is_as_stated),
         cmocka_unit_test(every_code_of_fp8)};
     test_args(argc, argv);

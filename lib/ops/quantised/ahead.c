@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The norm of A's rows ahead of a product: by the kernels of xl_norm, into the
- * workspace.
+/* Steps ahead of a product, which write A' in A's place into the workspace:
+ * A's rows normed, by the kernels of xl_norm, or as f32.
  *
- *   workspace   what the norm and the variant need, in turn; then A', m x k,
- *               dense, of A's type
+ *   workspace   what the steps and the variant need, in turn; then A', m x k,
+ *               dense
  *
  * The norm's form is that of the call's sizes also in a self-check case, whose
  * programs must be the same. */
@@ -102,40 +102,106 @@ static const char *note_of(const struct xl__qgemm_canonical *c,
                : "A is normed by a step of its own";
 }
 
-xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
-                                const struct xl__qgemm_canonical *c,
-                                const struct xl__params *params,
-                                const struct xl__variant *of,
-                                struct xl__plan *p)
+/* Plans the variant behind the first n steps of p, which take `ns` and make A'
+ * of type `type`, with that in A's place. *first: its element in the
+ * workspace. */
+static xl_status plan_behind(const struct xl__limits *l,
+                             const struct xl__qgemm_canonical *c,
+                             xl_dtype type, const struct xl__params *params,
+                             const struct xl__variant *of, double ns,
+                             struct xl__plan *p, size_t *first)
 {
     enum { ALIGN = 256, WORD = 16 };
     static const unsigned in_a[2] = {XL__QGEMM_A, XL__QGEMM_OFF_A},
                           in_scratch[2] = {XL__MEM_SCRATCH, XL__GEMM_OFF_B};
     xl_status status = XL_OK;
     struct xl__qgemm_canonical dense = *c;
-    const size_t elem = xl_dtype_bytes((xl_dtype)c->a), line = c->k * elem;
+    const size_t elem = xl_dtype_bytes(type), line = c->k * elem;
+    const unsigned n = p->n_steps;
+    const size_t own = p->scratch_bytes;
+    dense.a = type;
     dense.norm = dense.gain = dense.gain_aligned = 0;
     dense.row_stride_a = c->m == 1 ? 0 : c->k;
     dense.a_aligned = WORD;
-    TRY(plan_norm(l, c, p));
-    const unsigned n = p->n_steps;
-    const size_t sums = p->scratch_bytes;
-    const double ns = p->est_ns;
     TRY(of->plan(l, &dense, params, p));
-    const size_t first =
-        xl__round_up(xl__max_size(sums, p->scratch_bytes),
+    const size_t begin =
+        xl__round_up(xl__max_size(own, p->scratch_bytes),
                      line / (size_t)xl__gcd(line, ALIGN) * ALIGN);
-    for (unsigned i = 0; i < n; i++) {
+    *first = begin / elem;
+    for (unsigned i = 0; i < n; i++)
         p->step[i].is_aid = true;
-        move_args(&p->step[i], first / elem);
-    }
     for (unsigned i = n; i < p->n_steps; i++)
-        xl__qgemm_move_operand(&p->step[i], in_a, in_scratch, first / elem);
-    p->scratch_bytes = first + c->m * line;
+        xl__qgemm_move_operand(&p->step[i], in_a, in_scratch, *first);
+    p->scratch_bytes = begin + c->m * line;
     p->flop = xl__qgemm_flop(c);
     p->bytes = xl__qgemm_weight_bytes(c) + xl__qgemm_other_bytes(c);
     p->est_ns += ns;
+fail:
+    return status;
+}
+
+xl_status xl__qgemm_plan_normed(const struct xl__limits *l,
+                                const struct xl__qgemm_canonical *c,
+                                const struct xl__params *params,
+                                const struct xl__variant *of,
+                                struct xl__plan *p)
+{
+    xl_status status = XL_OK;
+    size_t first;
+    TRY(plan_norm(l, c, p));
+    const unsigned n = p->n_steps;
+    TRY(plan_behind(l, c, (xl_dtype)c->a, params, of, p->est_ns, p, &first));
+    for (unsigned i = 0; i < n; i++)
+        move_args(&p->step[i], first);
     p->note = note_of(c, of);
+fail:
+    return status;
+}
+
+bool xl__qgemm_is_narrow(const struct xl__qgemm_canonical *c)
+{
+    return c->a != XL_F32 && !c->activations;
+}
+
+xl_status xl__qgemm_plan_widened(const struct xl__limits *l,
+                                 const struct xl__qgemm_canonical *c,
+                                 const struct xl__params *params,
+                                 const struct xl__variant *of,
+                                 struct xl__plan *p)
+{
+    enum { GROUP = 16, SPAN = 128, WORD = 16 };
+    xl_status status = XL_OK;
+    size_t first;
+    const char *bound;
+    const size_t wg = xl__is(l, XL__F_is_cpu)
+                          ? 1
+                          : xl__floor_power_of_two(xl__most_items(l, GROUP));
+    const size_t elem = xl_dtype_bytes((xl_dtype)c->a);
+    const struct xl__cost work = {.flop_frac = 1,
+                                  .bytes_frac = 1,
+                                  .fill = 1,
+                                  .serial_bytes =
+                                      (double)c->m * (double)c->k *
+                                      (double)(elem + sizeof(float)),
+                                  .launches = 1};
+    struct xl__step *s =
+        xl__plan_add(p, "quantised/widen.cl", "qgemm_widen", 0, 0);
+    xl__step_set_3d(s, wg, wg * xl__ceil_div(c->k, SPAN), c->m, 1);
+    s->slice_dim = 1;
+    xl__define(s, "TA", (long)c->a);
+    xl__define(s, "WG", (long)wg);
+    xl__define(s, "SPAN", SPAN);
+    xl__define(s, "VA", c->a_aligned < WORD ? 1 : (long)(WORD / elem));
+    xl__arg_mem(s, XL__QGEMM_A);
+    xl__arg_value_u64(s, XL__QGEMM_OFF_A);
+    xl__arg_u64(s, c->row_stride_a);
+    xl__arg_u32(s, c->k);
+    xl__arg_mem(s, XL__MEM_SCRATCH);
+    xl__arg_u64(s, 0);
+    TRY(plan_behind(l, c, XL_F32, params, of, xl__work_ns(l, &work, &bound), p,
+                    &first));
+    s->args[s->n_args - 1].as.u = first;
+    p->note = "A is converted to f32 by a step of its own";
 fail:
     return status;
 }
