@@ -7,7 +7,7 @@
  *                 gemm_cpu_pack   FORM 1: B -> panels of RN columns
  *                 gemm_cpu        a group per block of C:
  *                   for each slice of k: pack A, panels of RM rows
- *                     for each panel of B: FORM 2: pack it; FORM 3: in place
+ *                     for each panel of B: FORM 2: pack WIDE; FORM 3: in place
  *                       for each panel of A:
  *                         RM x RN sums in registers += its steps
  *                         C = alpha sums + beta C, later C += alpha sums
@@ -26,14 +26,16 @@
  * Launch        local (1, 1); gemm_cpu_pack: `blocks` groups to each SLAB of
  *               k, times products, one if all share B; gemm_cpu: a group per
  *               block of C, those of the same rows in a row, times products
- * Local memory  gemm_cpu: TM TK values unless PLACE, TK RN more for FORM 2
+ * Local memory  gemm_cpu: TM TK values unless PLACE, TK RN WIDE more for FORM 2
  * -D            STEP 1 packs, 2 multiplies; FORM; TM, a multiple of RM; TK; RM
  *               4 or 8; RN, a multiple of 8 and of XL_VW; XL_VW 4, 8 or 16: a
  *               vector; UA, UB: contiguous along k (0), across (1), neither
  *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed
  *               but read in place, FORM 3: B likewise, which has UB 1 and n of
- *               RN or more (f32, f64); KEEP 1: sums are kept in scratch; TA,
- *               TC, TY, BATCH, OWN_ROWS, EPILOGUE: gemm/gemm.clh
+ *               RN or more (f32, f64); KEEP 1: sums are kept in scratch;
+ *               WIDE: of FORM 2, panels that are packed together, row by row
+ *               where there is more than one, which has UB 1; TA, TC, TY,
+ *               BATCH, OWN_ROWS, EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; FORM 1: A once for each block along n, B twice
  *               and its panels once for each block along m; FORM 2, 3: B once
@@ -62,6 +64,9 @@
 #endif
 #ifndef PLACE
 #define PLACE 0
+#endif
+#ifndef WIDE
+#define WIDE 1
 #endif
 
 #define SLAB 64
@@ -116,6 +121,23 @@ gemm_cpu_pack(__global const ELEM(TA) *restrict b, __global real *restrict to,
 PACK(pack_a, 4, 4, 4, UA, __local)
 #else
 PACK(pack_a, 8, 8, 8, UA, __local)
+#endif
+
+#if WIDE > 1
+/* Packs whole panels: a row is read on, over all of them. */
+static inline void pack_wide(__global const ELEM(TA) *restrict b,
+                             const ulong sk, const uint panels,
+                             const uint depth, __local real *restrict to)
+{
+    for (uint l = 0; l < depth; l++, b += sk, to += RN) {
+        for (uint w = 0; w < panels; w++) {
+            #pragma unroll
+            for (uint v = 0; v < RN; v += XL_VW)
+                XL_CAT(vstore, XL_VW)(PACK_LOAD(XL_VW, b, w * RN + v), 0,
+                                      to + w * TK * RN + v);
+        }
+    }
+}
 #endif
 
 /* Element r of a panel of A, `u` steps from here; advance by n steps. */
@@ -200,7 +222,7 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
     __local real la[TM * TK] __attribute__((aligned(64)));
 #endif
 #if FORM == 2
-    __local real lb[TK * RN] __attribute__((aligned(64)));
+    __local real lb[WIDE * TK * RN] __attribute__((aligned(64)));
 #endif
     const ulong g_m = xl_group_id(0) / t.groups_n, z = xl_group_id(1);
     const ulong g_n = xl_group_id(0) % t.groups_n;
@@ -230,9 +252,19 @@ gemm_cpu(__global const ELEM(TA) *restrict a,
             const uint skip = FORM == 3 ? RN - cols : 0;
             const ulong next = FORM == 3 ? t.sk_b : RN;
 #if FORM == 2
-            pack_b(b + t.off_b + GEMM_AT_B(z) + j * t.sx_b + k0 * t.sk_b,
-                   t.sx_b, t.sk_b, cols, depth, lb);
-            __local const real *panel = lb, *soon = lb;
+            const uint w = (uint)((j - n0) / RN) % WIDE;
+            __local real *const room = lb + w * TK * RN;
+            __local const real *panel = room, *soon = room;
+            __global const ELEM(TA) *const from_b =
+                b + t.off_b + GEMM_AT_B(z) + j * t.sx_b + k0 * t.sk_b;
+#if WIDE > 1
+            if (w == 0)
+                pack_wide(from_b, t.sk_b,
+                          (uint)min((n1 - j) / RN, (ulong)WIDE),
+                          depth, lb);
+            if (used < RN)
+#endif
+            pack_b(from_b, t.sx_b, t.sk_b, cols, depth, room);
 #elif FORM == 3
             __global const real *panel =
                 b + t.off_b + GEMM_AT_B(z) + j - skip + k0 * t.sk_b;

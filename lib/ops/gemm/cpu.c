@@ -59,6 +59,7 @@ static struct xl__step *add_step(const struct xl__cpu_job *j, int which,
         {"UC", j->s.col_stride == 1},
         {"PLACE", j->in_place},
         {"KEEP", j->keeps},
+        {"WIDE", j->wide},
     };
     const size_t n = sizeof defines / sizeof *defines;
     s->dims = 2;

@@ -23,6 +23,7 @@ struct xl__cpu_job {
     struct xl__gemm_oriented s;
     size_t tm, tk, rm, rn, vw, per_unit;
     unsigned form;
+    size_t wide; /* panels of B that a group packs together */
     bool in_place;
     bool keeps;         /* partial sums are kept in scratch between slices of
                            k, not in C */

@@ -22,6 +22,8 @@ enum {
                          supported */
     SCRATCH_ALIGN = 64,
     STEPS = 8,              /* steps of k that packing transposes together */
+    WIDE = 4,               /* panels that a group packs together */
+    LEAST_DEPTH = 64,       /* of a slice of k */
     TYPICAL_CACHE = 1 << 18 /* bytes of a core's own cache, at least */
 };
 
@@ -116,8 +118,8 @@ static bool is_b_shared(const struct xl__cpu_job *j)
 }
 
 /* Set what the call and the tunables state directly. */
-static void read_params(const void *canonical, const struct xl__params *p,
-                        struct xl__cpu_job *j)
+static void read_params(const struct xl__limits *l, const void *canonical,
+                        const struct xl__params *p, struct xl__cpu_job *j)
 {
     const xl_gemm *g = canonical;
     *j = (struct xl__cpu_job){.g = g, .s = xl__gemm_orient(g)};
@@ -132,6 +134,13 @@ static void read_params(const void *canonical, const struct xl__params *p,
     j->value_bytes = g->a.dtype == XL_F64 ? sizeof(double) : sizeof(float);
     j->keeps = keeps_sums(canonical, j);
     j->shares_b = is_b_shared(j);
+    /* A row of B is read on where it can be, and half the cache has room. */
+    const size_t wide_bytes = WIDE * LEAST_DEPTH * j->rn * j->value_bytes;
+    j->wide = j->form == XL__CPU_BY_GROUP &&
+                      xl__gemm_operand_unit(&j->s.b) == XL__UNIT_ACROSS &&
+                      wide_bytes <= cache_share(l) / 2
+                  ? WIDE
+                  : 1;
 }
 
 /* A can be read in place if it has the type of the computation and is
@@ -163,9 +172,10 @@ static bool fits_device(const struct xl__limits *l, struct xl__cpu_job *j)
         j->form > XL__CPU_UNPACKED ||
         (j->form == XL__CPU_UNPACKED && !can_read_b(j)))
         return false;
-    j->local_bytes = ((j->in_place ? 0 : j->tm * j->tk) +
-                      (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn : 0)) *
-                     j->value_bytes;
+    j->local_bytes =
+        ((j->in_place ? 0 : j->tm * j->tk) +
+         (j->form == XL__CPU_BY_GROUP ? j->tk * j->rn * j->wide : 0)) *
+        j->value_bytes;
     return j->local_bytes <= xl__size_or(l, XL__F_local_mem_bytes, 0);
 }
 
@@ -173,7 +183,7 @@ bool xl__cpu_job_init(const struct xl__limits *l, const void *canonical,
                       const struct xl__params *p, struct xl__cpu_job *j)
 {
     size_t cols, groups, all;
-    read_params(canonical, p, j);
+    read_params(l, canonical, p, j);
     if (!fits_device(l, j))
         return false;
     const size_t count = j->g->batch.count;
@@ -217,8 +227,8 @@ static double tile_frac(const struct xl__cpu_job *j)
 static const double pack_near = 48, pack_far = 85, pack_transposed = 45,
                     pack_narrow = 1.5;
 /* Cost of reading an element in place, with rows in one page, or in
- * several. */
-static const double direct_near = 8, direct_far = 35;
+ * several; of the first element of a row in a page of its own. */
+static const double direct_near = 8, direct_far = 90, row_start = 10e3;
 /* Cost of storing an element of C. */
 static const double store_c = 24;
 static const double group_flop = 50e3; /* starting a group */
@@ -239,12 +249,15 @@ static double b_flop(const struct xl__cpu_job *j)
     const enum xl__gemm_unit unit = xl__gemm_operand_unit(&j->s.b);
     const double elems = (double)(j->lines_n * j->rn) * (double)j->g->k;
     const bool is_far = j->s.b.stride_k * j->value_bytes >= PAGE;
+    const double starts =
+        (double)j->g->k * (double)j->groups_m * (double)j->groups_n;
     switch (j->form) {
     case XL__CPU_AHEAD:
         return pack_flop(j, true, unit) * elems /
                (j->shares_b ? (double)j->g->batch.count : 1);
     case XL__CPU_BY_GROUP:
-        return pack_flop(j, false, unit) * elems * (double)j->groups_m;
+        return pack_flop(j, false, unit) * elems * (double)j->groups_m +
+               (j->wide > 1 && is_far ? row_start * starts : 0);
     default:
         return (is_far ? direct_far : direct_near) * elems *
                (double)j->groups_m;
@@ -298,10 +311,11 @@ static size_t panel_bytes(const struct xl__limits *l,
 static size_t choose_depth(const struct xl__limits *l,
                            const struct xl__cpu_job *j)
 {
-    enum { LEAST = 64 };
-    size_t tk = LEAST;
+    size_t tk = LEAST_DEPTH;
     while (2 * tk <= XL__CPU_EXACT &&
            2 * tk * j->rn * j->value_bytes <= panel_bytes(l, j) &&
+           (j->wide == 1 ||
+            2 * tk * j->rn * j->wide * j->value_bytes <= cache_share(l)) &&
            2 * tk * XL__CPU_LEAST_TM * j->value_bytes <= cache_share(l))
         tk *= 2;
     return tk;
@@ -312,13 +326,13 @@ static size_t choose_depth(const struct xl__limits *l,
 static size_t choose_height(const struct xl__limits *l,
                             const struct xl__cpu_job *j, size_t tk)
 {
-    enum { MOST = 256 };
+    enum { LEAST = 8, MOST = 256 };
     const size_t beside =
-        j->form == XL__CPU_AHEAD ? 0 : tk * j->rn * j->value_bytes;
+        j->form == XL__CPU_AHEAD ? 0 : tk * j->rn * j->wide * j->value_bytes;
     size_t tm = MOST;
     if (j->in_place)
         return XL__CPU_LEAST_TM;
-    while (tm > j->rm && tm * tk * j->value_bytes + beside > cache_share(l))
+    while (tm > LEAST && tm * tk * j->value_bytes + beside > cache_share(l))
         tm /= 2;
     return tm;
 }
@@ -333,9 +347,10 @@ struct cpu_search {
 };
 
 static void consider_tile(struct cpu_search *s, const struct register_tile *t,
-                          unsigned form, int a_form)
+                          unsigned form, int a_form, int groups)
 {
-    enum { GROUPS = 4 };
+    /* One group a core: cores that other programs share end later. */
+    static const double uneven = 1.05;
     const xl_gemm *g = s->canonical;
     const size_t vw = xl__cpu_vector(s->l, g->a.dtype);
     struct xl__params p = {.source = "model"};
@@ -345,8 +360,8 @@ static void consider_tile(struct cpu_search *s, const struct register_tile *t,
     p.value[XL__CPU_AT_VW] = (int)vw;
     p.value[XL__CPU_AT_FORM] = (int)form;
     p.value[XL__CPU_AT_PLACE] = a_form;
-    p.value[XL__CPU_AT_GROUPS] = GROUPS;
-    read_params(s->canonical, &p, &j);
+    p.value[XL__CPU_AT_GROUPS] = groups;
+    read_params(s->l, s->canonical, &p, &j);
     const size_t tk = choose_depth(s->l, &j);
     p.value[XL__CPU_AT_TK] = (int)tk;
     p.value[XL__CPU_AT_TM] = (int)choose_height(s->l, &j, tk);
@@ -354,8 +369,9 @@ static void consider_tile(struct cpu_search *s, const struct register_tile *t,
         return;
     s->plan.n_steps = form == XL__CPU_AHEAD ? 2 : 1;
     xl__cpu_estimate(s->l, &j, &s->plan);
-    if (s->plan.est_ns < s->best_ns) {
-        s->best_ns = s->plan.est_ns;
+    const double ns = s->plan.est_ns * (groups == 1 ? uneven : 1);
+    if (ns < s->best_ns) {
+        s->best_ns = ns;
         *s->best = p;
     }
 }
@@ -363,6 +379,7 @@ static void consider_tile(struct cpu_search *s, const struct register_tile *t,
 void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
                     struct xl__params *out)
 {
+    static const int groups[] = {4, 1};
     struct cpu_search s = {
         .l = l, .canonical = canonical, .best_ns = INFINITY, .best = out};
     *out = (struct xl__params){.source = "model"};
@@ -371,8 +388,10 @@ void xl__cpu_choose(const struct xl__limits *l, const void *canonical,
         if (t->vector != xl__cpu_vector(l, XL_F32))
             continue;
         for (unsigned f = XL__CPU_AHEAD; f <= XL__CPU_UNPACKED; f++) {
-            consider_tile(&s, t, f, XL__CPU_IN_PLACE);
-            consider_tile(&s, t, f, XL__CPU_PACKED);
+            for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+                consider_tile(&s, t, f, XL__CPU_IN_PLACE, groups[i]);
+                consider_tile(&s, t, f, XL__CPU_PACKED, groups[i]);
+            }
         }
     }
 }
