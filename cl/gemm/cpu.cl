@@ -33,9 +33,9 @@
  *               (2); UC: rows of C contiguous (1); PLACE 1: A is not packed
  *               but read in place, FORM 3: B likewise, which has UB 1 and n of
  *               RN or more (f32, f64); KEEP 1: sums are kept in scratch;
- *               WIDE: of FORM 2, panels that are packed together, row by row
- *               where there is more than one, which has UB 1; TA, TC, TY,
- *               BATCH, OWN_ROWS, EPILOGUE: gemm/gemm.clh
+ *               WIDE: panels that FORM 2 packs together, row by row; more than
+ *               one with UB 1 alone; TA, TC, TY, BATCH, OWN_ROWS, EPILOGUE:
+ *               gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 m n k flop; FORM 1: A once for each block along n, B twice
  *               and its panels once for each block along m; FORM 2, 3: B once
@@ -124,7 +124,7 @@ PACK(pack_a, 8, 8, 8, UA, __local)
 #endif
 
 #if WIDE > 1
-/* Packs whole panels: a row is read on, over all of them. */
+/* Packs whole panels: a row is read on, over all of them (CP-45). */
 static inline void pack_wide(__global const ELEM(TA) *restrict b,
                              const ulong sk, const uint panels,
                              const uint depth, __local real *restrict to)
