@@ -161,23 +161,28 @@ for name in arc-a770 arc-b580 max-1550; do
     done
 done
 # Few rows beside quantised weights, which the matrix engine decodes; many rows
-# of a prompt, beside weights that are rounded.
-while read -r variant product; do
+# of a prompt, beside weights that are rounded; those of devices without one,
+# as f32.
+while read -r name variant product; do
     # shellcheck disable=SC2086 # options of a product
-    expect 0 "qgemm $product on h200" env OCL_ICD_VENDORS="$no_drivers" \
-        "$clbench" qgemm $product --dtype f16 --explain --as h200
+    expect 0 "qgemm $product on $name" env OCL_ICD_VENDORS="$no_drivers" \
+        "$clbench" qgemm $product --dtype f16 --explain --as "$name"
     says "1. $variant  <- chosen"
 done <<END
-qgemm_skinny 1x14336x4096
-qgemm_skinny 8x14336x4096 --format int4
-qgemm_mma 16x4096x14336 --format int4
-qgemm_wgmma 64x8192x28672 --format int4
-qgemm_wgmma 64x8192x28672 --format q4_0
-qgemm_wgmma 512x14336x4096 --format q4_0
-qgemm_skinny 1x8192x28672 --format int4
-qgemm_skinny 1x8192x28672 --format mxfp4
-qgemm_gemv 1x14336x4096 --format q4_k
-qgemm_gemm_wgmma 512x14336x4096 --format q4_0 --accuracy fast
+h200 qgemm_skinny 1x14336x4096
+h200 qgemm_skinny 8x14336x4096 --format int4
+h200 qgemm_mma 16x4096x14336 --format int4
+h200 qgemm_wgmma 64x8192x28672 --format int4
+h200 qgemm_wgmma 64x8192x28672 --format q4_0
+h200 qgemm_wgmma 512x14336x4096 --format q4_0
+h200 qgemm_skinny 1x8192x28672 --format int4
+h200 qgemm_skinny 1x8192x28672 --format mxfp4
+h200 qgemm_gemv 1x14336x4096 --format q4_k
+h200 qgemm_gemm_wgmma 512x14336x4096 --format q4_0 --accuracy fast
+pocl-epyc qgemm_cpu 16x4096x4096
+pocl-epyc qgemm_gemm_cpu 512x4096x4096
+m4-pro qgemm_gemm_tiled 512x4096x4096
+mi300x qgemm_gemm_tiled 512x4096x4096 --format q4_k
 END
 expect 0 "expr --as" env OCL_ICD_VENDORS="$no_drivers" "$clbench" expr \
     'softmax(x) + 1' --shape x=100x1000 --as m4-pro --json "$folder/a.json"
