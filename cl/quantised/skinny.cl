@@ -22,10 +22,11 @@
  *               batch alone, where the sums of teams are added in order.
  *               Weights become exact pairs of 16-bit floats, the left operand
  *               (quantised/pairs.clh), and A's rows are columns of the right
- *               one (quantised/right.clh). With a norm A's rows are read once
- *               more, for their sums of squares, while the first steps are
- *               copied, and normed as they are put into registers. Sums of a
- *               unit are multiplied by its scale in f32.
+ *               one (quantised/right.clh). With a norm A's rows are read for
+ *               their sums of squares while the first steps are copied, and a
+ *               team norms its columns into local memory before it takes them
+ *               into registers. Sums of a unit are multiplied by its scale in
+ *               f32.
  * Arguments:    PRODUCT_PARAMS (quantised/product.clh). Rows of A and of W,
  *               and the gain, at multiples of 16 bytes, of which a step has a
  *               whole number.
@@ -80,7 +81,6 @@
 #else
 #define OWN_LINE 0
 #endif
-#define LOCAL_BYTES (ST * (SLOT + MMA_M * OWN_LINE * 4) + TILES * SK * PART * 4)
 #if COPIERS
 #include "common/nvidia/warp.clh"
 #define CALLERS COPIERS /* teams that copy */
@@ -123,13 +123,37 @@ INLINED float squares_of(const A_WORDS w)
     const float4 x = floats_of(w);
     return SUM_4(x * x);
 }
-/* Those from column l on, of the row of fragment i's column. */
-#define NORMED(words, l, i)                                                   \
-    words_of(floats_of(words) * factor[i] *                                   \
-             LOADVA(4, GT, gain + off_gain, l))
+
+/* What an item loads of its team's columns of a stage: 8 of each row of A, and
+ * 0 behind the last one. */
+struct columns {
+    A_WORDS of[TM][2];
+    float4 gain[2];
+};
+#define LOAD_COLUMNS(to, first)                                               \
+    {                                                                         \
+        const uint l_ = (first)*32 + lane * 8;                                \
+        _Pragma("unroll")                                                     \
+        for (uint h = 0; h < 2; h++) {                                        \
+            _Pragma("unroll")                                                 \
+            for (uint r = 0; r < TM; r++)                                     \
+                to.of[r][h] = l_ < units * 32 ? A_ROW(r, l_)[h] : (A_WORDS)0; \
+            to.gain[h] = l_ < units * 32                                      \
+                             ? LOADVA(4, GT, gain + off_gain, l_ + h * 4)     \
+                             : (float4)0;                                     \
+        }                                                                     \
+    }
+#define ROW_WORDS (SU * 8 + 4) /* of 8 rows, 8 bytes are in different banks */
+#define NORMED_BYTES (SK * TM * ROW_WORDS * 4 * ELEM_BYTES(TA))
 #else
-#define NORMED(words, l, i) words
+#define NORMED_BYTES 0
 #endif
+/* From column l of the group's row r on. */
+#define A_ROW(r, l)                                                           \
+    ((__global const A_WORDS *)(a + off_a + min(i0 + (r), m - 1) * rs_a + (l)))
+
+#define LOCAL_BYTES                                                           \
+    (ST * (SLOT + MMA_M * OWN_LINE * 4) + TILES * SK * PART * 4 + NORMED_BYTES)
 
 struct product {
     __global const uchar *rows; /* of W */
@@ -350,6 +374,9 @@ qgemm_skinny(PRODUCT_PARAMS)
 {
     __local uint4 room[ST * SLOT / 16];
     __local float sums[TILES][SK][PART];
+#if GT >= 0
+    __local A_WORDS normed[SK][TM][ROW_WORDS];
+#endif
     XL_LINE_BARS(filled, ST);
     XL_LINE_BARS(freed, ST);
     MMA_TEAM(team, ITEMS);
@@ -408,70 +435,79 @@ qgemm_skinny(PRODUCT_PARAMS)
         copy_step(&s, &ahead);
 #endif
 #if GT >= 0
-    /* Of the lane's column of each fragment. All lanes of all teams have a
-     * part of its row's squares, in the memory of sums. */
-    float factor[NT];
-    __local float *squares = &sums[0][0][0];
-    #pragma unroll
-    for (uint i = 0; i < NT; i++) {
-        const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
-        __global const ELEM(TA) *row =
-            a + off_a + min(i0 + col / TERMS, m - 1) * rs_a;
-        float part_of = 0;
-        #pragma unroll 1
-        for (uint first = part * SU; first < units; first += SK * SU) {
-            #pragma unroll
-            for (uint u = 0; u < SU; u++) {
-                __global const A_WORDS *x =
-                    (__global const A_WORDS *)(row + (first + u) * 32) +
-                    lane % 4;
-                if (first + u < units)
-                    part_of += squares_of(x[0]) + squares_of(x[4]);
-            }
-        }
-        if (i * MMA_N + lane / 4 < RIGHT_COLS)
-            squares[(part * RIGHT_COLS + col) * 4 + lane % 4] = part_of;
-    }
-    TEAMS_SYNC();
-    #pragma unroll
-    for (uint i = 0; i < NT; i++) {
-        const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
-        float all = 0;
+    struct columns x;
+    float factor[TM];
+    if (TM == 1) /* registers have room, so that these are on the way */
+        LOAD_COLUMNS(x, part * SU)
+    {
+        __local float *squares = (__local float *)normed;
+        __local float *of_teams = &sums[0][0][0];
         #pragma unroll
-        for (uint t = 0; t < SK * 4; t++)
-            all += squares[(t / 4 * RIGHT_COLS + col) * 4 + t % 4];
-        factor[i] = norm_factor(all, units, eps);
+        for (uint r = 0; r < TM; r++) {
+            float part_of = 0;
+            #pragma unroll 1
+            for (uint u = part * SU; u < units; u += SK * SU) {
+                const uint l = u * 32 + lane * 8;
+                if (l < units * 32)
+                    part_of += squares_of(A_ROW(r, l)[0]) +
+                               squares_of(A_ROW(r, l)[1]);
+            }
+            squares[(part * TM + r) * MMA_LANES + lane] = part_of;
+        }
+        TEAMS_SYNC();
+        if (lane < TM) {
+            float all = 0;
+            #pragma unroll
+            for (uint i = 0; i < MMA_LANES / 4; i++)
+                all += SUM_4(vload4(i, squares + (part * TM + lane) * MMA_LANES));
+            of_teams[lane * SK + part] = all;
+        }
+        TEAMS_SYNC();
+        #pragma unroll
+        for (uint r = 0; r < TM; r++) {
+            float all = 0;
+            #pragma unroll
+            for (uint t = 0; t < SK; t++)
+                all += of_teams[r * SK + t];
+            factor[r] = norm_factor(all, units, eps);
+        }
     }
-    TEAMS_SYNC();
 #endif
     #pragma unroll 1
     while (at.batch < s.tiles) {
         const uint first = (at.round * SK + part) * SU, slot = at.turn % ST;
         const uint n_units = max(units, first) - first;
         if (at.tile == 0 && (s.rounds > 1 || at.turn == 0)) {
+#if GT >= 0
+            if (TM > 1 || at.turn > 0)
+                LOAD_COLUMNS(x, first)
+            #pragma unroll
+            for (uint r = 0; r < TM; r++) {
+                #pragma unroll
+                for (uint h = 0; h < 2; h++)
+                    normed[part][r][lane * 2 + h] = words_of(
+                        floats_of(x.of[r][h]) * factor[r] * x.gain[h]);
+            }
+            TEAMS_SYNC();
+#endif
             #pragma unroll
             for (uint i = 0; i < NT; i++) {
                 const uint col = min(i * MMA_N + lane / 4, RIGHT_COLS - 1u);
-                __global const ELEM(TA) *row =
-                    a + off_a + min(i0 + col / TERMS, m - 1) * rs_a;
                 #pragma unroll
                 for (uint u = 0; u < SU; u++) {
-                    __global const ELEM(TA) *x =
-                        row + (first + u) * 32 + A_FIRST(lane % 4);
-                    const A_WORDS none = 0;
+                    const uint l = u * 32 + A_FIRST(lane % 4);
 #if GT >= 0
-                    const uint l =
-                        min(first + u, units - 1) * 32 + A_FIRST(lane % 4);
+                    __local const A_WORDS *w =
+                        &normed[part][col / TERMS][l / 4];
+                    const A_WORDS v[2] = {w[0], w[A_SECOND / 4]};
+#else
+                    A_WORDS v[2] = {0, 0};
+                    if (u < n_units) {
+                        v[0] = *A_ROW(col / TERMS, first * 32 + l);
+                        v[1] = *A_ROW(col / TERMS, first * 32 + l + A_SECOND);
+                    }
 #endif
-                    load_pairs(
-                        NORMED(u < n_units ? *(__global const A_WORDS *)x
-                                           : none,
-                               l, i),
-                        NORMED(u < n_units
-                                   ? *(__global const A_WORDS *)(x + A_SECOND)
-                                   : none,
-                               l + A_SECOND, i),
-                        col % TERMS, b[u][i]);
+                    load_pairs(v[0], v[1], col % TERMS, b[u][i]);
                 }
             }
         }

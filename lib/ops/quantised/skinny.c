@@ -14,6 +14,7 @@
 enum {
     TILES = XL__QGEMM_RN, /* in its place */
     LINE = 16,            /* bytes to which copies are aligned */
+    PAD = 16,             /* columns of A behind a stage's, in local memory */
     MOST_ROWS = 8,
     TEAMS = 16 /* sub-groups that keep a compute unit busy */
 };
@@ -86,10 +87,14 @@ static size_t local_bytes(const struct xl__qgemm_canonical *c,
                           xl__qgemm_group_units(c) * (s->sk + 1),
                  own = xl_qformat_layout((xl_qformat)c->format)->has_scales
                            ? scales * sizeof(cl_uint)
-                           : 0;
-    return s->st * op->m * (line + own) + s->tiles * s->sk * op->m * s->tm *
-                                              xl__qgemm_terms(c) *
-                                              sizeof(float);
+                           : 0,
+                 normed = c->norm ? s->sk * s->tm * (XL__QGEMM_STAGE + PAD) *
+                                        xl_dtype_bytes((xl_dtype)c->a)
+                                  : 0;
+    return s->st * op->m * (line + own) +
+           s->tiles * s->sk * op->m * s->tm * xl__qgemm_terms(c) *
+               sizeof(float) +
+           normed;
 }
 
 /* The most sub-groups that leave few of a row's last step without columns, and
