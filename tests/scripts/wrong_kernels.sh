@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Wrong kernels on a real driver: each is made from ours by one change that
-# the self-check's case does not detect, and clbench must report which fault it
-# was.
+# the comparison of the self-check's results does not detect, and clbench must
+# report which fault it was.
 #
 #   wrong_kernels.sh CLBENCH FOLDER SOURCE_DIR PYTHON
 set -u
@@ -75,6 +75,15 @@ change probe/bandwidth.cl "dst[at] = MIX(x);" "dst[at] = (words)(7);"
 run probe bandwidth
 row probe_bandwidth/copy "data that compress move faster"
 row probe_bandwidth/read "data that compress move faster"
+
+# A store that is in no operand.
+change quantised/widen.cl "        vstore8(LOAD_8(from + l), 0, to + row + l);" \
+    "        vstore8(LOAD_8(from + l), 0, to + row + l);
+    if (end == k && i + 1 == get_num_groups(1))
+        to[row + k] = 1;"
+run qgemm 4x512x512 --dtype f16 --variant qgemm_cpu
+grep -qF "memory behind the workspace was written: byte 0" "$folder/out" ||
+    bad "a store behind the workspace"
 
 [ "$failed" -eq 0 ] && echo "all faults are caught"
 exit "$failed"

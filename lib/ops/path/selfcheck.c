@@ -2,8 +2,9 @@
 /* The self-check: programs that are new to a device and driver run a small
  * case of odd sizes on a private queue of the same context, and the results
  * are compared with the host's in double: each element within its bound, then
- * the memory as a whole, so that a store outside of the results is found. The
- * verdict is kept with the programs, so that each is checked once.
+ * the memory as a whole and what is behind the workspace, so that a store
+ * outside of the results is found. The verdict is kept with the programs, so
+ * that each is checked once.
  *
  * A bound may be infinite, where a result depends on how sums are rounded.
  * Therefore a case may run twice with complementary patterns in the memory
@@ -299,11 +300,14 @@ bool xl__case_compare(struct xl__selfcheck_case *t, unsigned pass, char *why,
 
 /* -- the run -------------------------------------------------------------- */
 
+enum { GUARD = 256, GUARD_FILL = 0xa5 }; /* bytes behind the workspace */
+
 struct run {
     xl_queue *q; /* private */
     const struct xl__checked *what;
     struct xl__selfcheck_case data;
     struct xl__cached_plan ready; /* of the case */
+    cl_mem workspace;             /* with its guard; NULL: none */
 };
 
 /* Whether the steps of the case use the programs that are to be checked. */
@@ -337,6 +341,42 @@ fail:
     return status;
 }
 
+static xl_status guard_workspace(struct run *r)
+{
+    xl_status status = XL_OK;
+    unsigned char guard[GUARD];
+    const size_t n = r->ready.plan.scratch_bytes;
+    /* Of an expression it is among the case's memory. */
+    if (n == 0 || r->data.before[XL__MEM_SCRATCH])
+        return XL_OK;
+    memset(guard, GUARD_FILL, GUARD);
+    TRY(xl_buffer_create(r->q, n + GUARD, &r->workspace));
+    TRY(xl_buffer_write(r->q, r->workspace, n, guard, GUARD));
+    r->data.call.mem[XL__MEM_SCRATCH].buf = r->workspace;
+fail:
+    return status;
+}
+
+static xl_status check_guard(const struct run *r, bool *trusted, char *why,
+                             size_t why_cap)
+{
+    xl_status status = XL_OK;
+    unsigned char guard[GUARD];
+    size_t byte = 0;
+    if (!r->workspace)
+        return XL_OK;
+    TRY(xl_buffer_read(r->q, r->workspace, r->ready.plan.scratch_bytes, guard,
+                       GUARD));
+    while (byte < GUARD && guard[byte] == GUARD_FILL)
+        byte++;
+    *trusted = byte == GUARD;
+    if (!*trusted)
+        xl__strfmt(why, why_cap,
+                   "memory behind the workspace was written: byte %zu", byte);
+fail:
+    return status;
+}
+
 /* All runs, until one is wrong. */
 static xl_status run_case(struct run *r, bool *trusted, char *why,
                           size_t why_cap)
@@ -344,6 +384,7 @@ static xl_status run_case(struct run *r, bool *trusted, char *why,
     xl_status status = XL_OK;
     struct xl__selfcheck_case *t = &r->data;
     TRY(build_case(r));
+    TRY(guard_workspace(r));
     *trusted = true;
     for (unsigned pass = 0; *trusted && (pass == 0 || pass < t->n_passes);
          pass++) {
@@ -354,6 +395,8 @@ static xl_status run_case(struct run *r, bool *trusted, char *why,
         TRY(xl__launch(r->q, &r->ready, &t->call, NULL));
         TRY(xl__case_download(r->q, t));
         *trusted = xl__case_compare(t, pass, why, why_cap);
+        if (*trusted)
+            TRY(check_guard(r, trusted, why, why_cap));
     }
 fail:
     return status;
@@ -415,6 +458,7 @@ xl_status xl__selfcheck(xl_queue *q, const struct xl__checked *what,
         r->what = what;
         status = check_programs(q, r, trusted, why, why_cap);
         xl__case_clear(&r->data);
+        xl__buffer_release(r->workspace);
         xl__cached_plan_clear(&r->ready);
         xl_queue_destroy(r->q);
     } else {
