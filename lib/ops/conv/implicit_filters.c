@@ -173,7 +173,9 @@ static xl_gemm product_of(const struct xl__conv_canonical *c,
         .alpha = 1,
         .beta = f->is_direct ? d->beta : 0,
         .a = {.mem.svm = d->out.mem.svm,
-              .row_stride = xl__max_size(1, d->out.stride[XL__AT_C]),
+              .row_stride = f->windows.filters.n > 0
+                                ? 1
+                                : xl__max_size(1, d->out.stride[XL__AT_C]),
               .col_stride = xl__max_size(1, f->pixel),
               .dtype = d->out.dtype},
         .b = {.mem.svm = d->in.mem.svm,
