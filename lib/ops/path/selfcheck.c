@@ -300,7 +300,7 @@ bool xl__case_compare(struct xl__selfcheck_case *t, unsigned pass, char *why,
 
 /* -- the run -------------------------------------------------------------- */
 
-enum { GUARD = 256, GUARD_FILL = 0xa5 }; /* bytes behind the workspace */
+enum { GUARD = 256, GUARD_FILL = 0xff }; /* bytes behind the workspace */
 
 struct run {
     xl_queue *q; /* private */
@@ -341,19 +341,24 @@ fail:
     return status;
 }
 
+/* The workspace and its guard are NaN, of all types, so that what is read
+ * before it is written shows too. */
 static xl_status guard_workspace(struct run *r)
 {
     xl_status status = XL_OK;
-    unsigned char guard[GUARD];
     const size_t n = r->ready.plan.scratch_bytes;
+    unsigned char *fill = NULL;
     /* Of an expression it is among the case's memory. */
     if (n == 0 || r->data.before[XL__MEM_SCRATCH])
         return XL_OK;
-    memset(guard, GUARD_FILL, GUARD);
+    fill = xl__calloc(n + GUARD, 1);
+    TRY(xl__check_alloc(&r->q->error, fill, "a workspace"));
+    memset(fill, GUARD_FILL, n + GUARD);
     TRY(xl_buffer_create(r->q, n + GUARD, &r->workspace));
-    TRY(xl_buffer_write(r->q, r->workspace, n, guard, GUARD));
+    TRY(xl_buffer_write(r->q, r->workspace, 0, fill, n + GUARD));
     r->data.call.mem[XL__MEM_SCRATCH].buf = r->workspace;
 fail:
+    free(fill);
     return status;
 }
 
