@@ -3,8 +3,8 @@
  *               channel has one filter of its own, for devices whose items
  *               are lanes: an item has VW neighbours along the contiguous
  *               dimension in a strip of rows, which it goes down row by row of
- *               in. A row is loaded once, AHEAD of them before its use, and
- *               added to all sums that it belongs to:
+ *               in. A row is loaded once, one ahead of its use, and added to
+ *               all sums that it belongs to:
  *
  *                  row of in    sum[2]   sum[1]   sum[0]     R 3, SH 1
  *                     y         tap 2    tap 1    tap 0
@@ -30,10 +30,9 @@
  *               columns, block, strip, image
  * Local memory  none
  * -D            FIRST; WG; VW: divides w and q (FIRST 1) or channels; TX (1 if
- *               FIRST); AHEAD: rows of in on the way; R, S: sizes of a filter;
- *               SH, SW: stride; PAD (FIRST 1): padding left, less than S; VF 1
- *               (FIRST 0): filters are aligned to VW elements; TA, TC, TY,
- *               EPILOGUE: gemm/gemm.clh
+ *               FIRST); R, S: sizes of a filter; SH, SW: stride; PAD (FIRST
+ *               1): padding left, less than S; VF 1 (FIRST 0): filters are
+ *               aligned to VW elements; TA, TC, TY, EPILOGUE: gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n k p q R S flop; of in, rows that two strips need and
  *               columns that two items need are read twice, from caches
@@ -121,7 +120,7 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     #pragma unroll
     for (int t = 0; t < TAPS; t++)
         tap[t] = LOAD(TA, filters, t);
-    raw side[AHEAD][SIDES + 1];
+    raw side[SIDES + 1];
     uint at_side[SIDES + 1];
     bool has_side[SIDES + 1];
     #pragma unroll
@@ -131,7 +130,7 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     values tap[TAPS];
     LOAD_TAPS(tap, filters)
 #endif
-    raws vector[AHEAD][VECTORS];
+    raws vector[VECTORS];
     uint at[VECTORS];
     bool has[VECTORS];
     #pragma unroll
@@ -147,18 +146,15 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     const int last = clamp((int)((end - 1) * SH + R - 1) - (int)pad_top, 0,
                            (int)h - 1);
     int y = (int)(row0 * SH) - (int)pad_top;
+    __global const ELEM(TA) *line = in + clamp(y, 0, last) * (uint)sh;
     #pragma unroll
-    for (int a = 0; a < AHEAD; a++) {
-        __global const ELEM(TA) *line = in + clamp(y + a, 0, last) * (uint)sh;
-        #pragma unroll
-        for (int j = 0; j < VECTORS; j++)
-            vector[a][j] = LOAD_RAW(VW, TA, line, at[j]);
+    for (int j = 0; j < VECTORS; j++)
+        vector[j] = LOAD_RAW(VW, TA, line, at[j]);
 #if FIRST
-        #pragma unroll
-        for (int i = 0; i < SIDES; i++)
-            side[a][i] = LOAD_RAW(1, TA, line, at_side[i]);
+    #pragma unroll
+    for (int i = 0; i < SIDES; i++)
+        side[i] = LOAD_RAW(1, TA, line, at_side[i]);
 #endif
-    }
     SUMV(VW) sum[LIVE][TX];
     #pragma unroll
     for (int d = 0; d < LIVE; d++) {
@@ -170,24 +166,21 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         #pragma unroll
         for (int t = 0; t < SH; t++) {
             const bool is_in = (uint)y < h;
-            __global const ELEM(TA) *line =
-                in + clamp(y + AHEAD, 0, last) * (uint)sh;
             y++;
+            line = in + clamp(y, 0, last) * (uint)sh;
 #if FIRST
             value column[COLUMNS];
             #pragma unroll
             for (int j = 0; j < VECTORS; j++) {
-                PUT(VALUES(VW, TA, has[j] && is_in ? vector[0][j] : (raws)(0)),
+                PUT(VALUES(VW, TA, has[j] && is_in ? vector[j] : (raws)(0)),
                     column + LEFT + j * VW);
-                SHIFT(vector, j)
-                vector[AHEAD - 1][j] = LOAD_RAW(VW, TA, line, at[j]);
+                vector[j] = LOAD_RAW(VW, TA, line, at[j]);
             }
             #pragma unroll
             for (int i = 0; i < SIDES; i++) {
                 column[BESIDE(i)] =
-                    VALUES(1, TA, has_side[i] && is_in ? side[0][i] : (raw)0);
-                SHIFT(side, i)
-                side[AHEAD - 1][i] = LOAD_RAW(1, TA, line, at_side[i]);
+                    VALUES(1, TA, has_side[i] && is_in ? side[i] : (raw)0);
+                side[i] = LOAD_RAW(1, TA, line, at_side[i]);
             }
             #pragma unroll
             for (int s = 0; s < S; s++) {
@@ -207,9 +200,8 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
             #pragma unroll
             for (int j = 0; j < VECTORS; j++) {
                 const values v =
-                    VALUES(VW, TA, has[j] && is_in ? vector[0][j] : (raws)(0));
-                SHIFT(vector, j)
-                vector[AHEAD - 1][j] = LOAD_RAW(VW, TA, line, at[j]);
+                    VALUES(VW, TA, has[j] && is_in ? vector[j] : (raws)(0));
+                vector[j] = LOAD_RAW(VW, TA, line, at[j]);
                 #pragma unroll
                 for (int x = 0, s = j; x < TX; x++, s -= SW) {
                     #pragma unroll

@@ -3,7 +3,7 @@
  *               out, where each channel has one filter of its own. An item has
  *               VW channels of TX columns in a strip, which it goes down by SH
  *               rows at a time, of which SH x SW residues have taps of their
- *               own. Rows of out are loaded once, AHEAD before their use:
+ *               own. Rows of out are loaded once, one ahead of their use:
  *
  *                  rows of in, from the padding's edge on    R 3, SH 2
  *                     2 i       taps 0 of row i, 2 of row i - 1
@@ -24,9 +24,9 @@
  *               (planes): columns, strip, channel, image; FIRST 0: vector of
  *               the block, columns, block, strip, image
  * Local memory  none
- * -D            FIRST; WG; VW (FIRST 1: 1); TX; AHEAD: rows of out on the way;
- *               R, S: sizes of a filter; SH, SW: stride; TA (what is read),
- *               TC (the result), TY: gemm/gemm.clh
+ * -D            FIRST; WG; VW (FIRST 1: 1); TX; R, S: sizes of a filter; SH,
+ *               SW: stride; TA (what is read), TC (the result), TY:
+ *               gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n c p q R S flop; of out, rows that two strips need and
  *               columns that two items need are read twice, from caches
@@ -110,27 +110,24 @@ conv_depthwise_data(__global ELEM(TC) *restrict in, ulong off_in, ulong sn,
     const uint begin = first_row + strip * rows;
     const uint end = min(begin + rows, first_row + n_rows);
     values row[LIVE][COLUMNS]; /* row[d]: d rows of out above the newest */
-    raws next[AHEAD][COLUMNS];
+    raws next[COLUMNS];
     #pragma unroll
     for (int d = LIVE - 1; d > 0; d--) {
-        LOAD_ROW(next[0], (int)begin - d)
+        LOAD_ROW(next, (int)begin - d)
         #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
-            row[d - 1][j] = VALUES(VW, TA, next[0][j]);
+            row[d - 1][j] = VALUES(VW, TA, next[j]);
     }
-    #pragma unroll
-    for (int a = 0; a < AHEAD; a++)
-        LOAD_ROW(next[a], min(begin + a, end - 1))
+    LOAD_ROW(next, begin)
     for (uint i = begin; i < end; i++) {
         #pragma unroll
         for (int j = 0; j < COLUMNS; j++) {
             #pragma unroll
             for (int d = LIVE - 1; d > 0; d--)
                 row[d][j] = row[d - 1][j];
-            row[0][j] = VALUES(VW, TA, next[0][j]);
-            SHIFT(next, j)
+            row[0][j] = VALUES(VW, TA, next[j]);
         }
-        LOAD_ROW(next[AHEAD - 1], min(i + AHEAD, end - 1))
+        LOAD_ROW(next, min(i + 1, end - 1))
         #pragma unroll
         for (int t = 0; t < SH; t++) {
             const int y = (int)(i * SH) + t - (int)pad_top;

@@ -6,7 +6,7 @@
  *                   channels, TR rows of their filters and a part of the
  *                   columns of all strips of all images. An item goes down one
  *                   column at a time, with TR x S sums of VW channels; it loads
- *                   each row once, AHEAD before its use. Sums of the items of a
+ *                   each row once, one ahead of its use. Sums of the items of a
  *                   vector are added in a tree
  *                 conv_depthwise_join     filters = alpha gradient + beta
  *                   filters; a group has up to 8 elements, whose parts are
@@ -27,8 +27,8 @@
  *               less
  * Local memory  WG / 2 TR S VW sums; WG / 2 sums
  * -D            WG; VW; R, S: sizes of a filter; TR: at most R (the default);
- *               AHEAD: rows on the way; WHOLE; SH, SW: stride; TA (what is
- *               read), TC (the result), TY: gemm/gemm.clh
+ *               WHOLE; SH, SW: stride; TA (what is read), TC (the result), TY:
+ *               gemm/gemm.clh
  * Needs         OpenCL C 1.2; double for f64
  * Cost          2 n c p q R S flop; in and out read once, columns of in that
  *               two items need from caches; parts written and read once
@@ -135,7 +135,7 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
                                    : (raws)(0);                               \
     }
         values window[TR][S];
-        raws fresh[AHEAD][FRESH * S], gradient[AHEAD][1];
+        raws fresh[FRESH][S], gradient;
         const int y = (int)(begin * SH + first) - (int)pad_top;
         #pragma unroll
         for (int r = 0; r < KEPT; r++) {
@@ -145,27 +145,24 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
                 window[r][s] = VALUES(VW, TA, fresh[0][s]);
         }
 /* What the row `row` of out adds to the window, and the row. */
-#define LOAD_AHEAD(a, row)                                                    \
+#define LOAD_NEXT(row)                                                        \
     {                                                                         \
-        const uint row_ = min(row, stop - 1);                                 \
+        const uint row_ = row;                                                \
         _Pragma("unroll")                                                     \
         for (int r = 0; r < FRESH; r++)                                       \
-            LOAD_ROW((fresh[a] + r * S),                                      \
-                     y + (int)((row_ - begin) * SH) + KEPT + r)               \
-        gradient[a][0] = LOAD_RAW(VW, TA, to, row_ * (uint)op);               \
+            LOAD_ROW(fresh[r], y + (int)((row_ - begin) * SH) + KEPT + r)     \
+        gradient = LOAD_RAW(VW, TA, to, row_ * (uint)op);                     \
     }
-        #pragma unroll
-        for (int a = 0; a < AHEAD; a++)
-            LOAD_AHEAD(a, begin + a)
+        LOAD_NEXT(begin)
         for (uint row = begin; row < stop; row++) {
-            const values g = VALUES(VW, TA, gradient[0][0]);
-            SHIFT(gradient, 0)
+            const values g = VALUES(VW, TA, gradient);
             #pragma unroll
-            for (int i = 0; i < FRESH * S; i++) {
-                window[KEPT + i / S][i % S] = VALUES(VW, TA, fresh[0][i]);
-                SHIFT(fresh, i)
+            for (int r = 0; r < FRESH; r++) {
+                #pragma unroll
+                for (int s = 0; s < S; s++)
+                    window[KEPT + r][s] = VALUES(VW, TA, fresh[r][s]);
             }
-            LOAD_AHEAD(AHEAD - 1, row + AHEAD)
+            LOAD_NEXT(min(row + 1, stop - 1))
             #pragma unroll
             for (int s = 0; s < S; s++) {
                 #pragma unroll

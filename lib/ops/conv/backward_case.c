@@ -111,7 +111,7 @@ static void set_positions(struct xl__conv_canonical *to)
 
 /* Each residue of the strides has the same number of pixels, with the real
  * one's power of two. Fewer pixels than a stride have residues without any. */
-static void shrink_data(const xl_conv *d, const struct tile *t, size_t least,
+static void shrink_data(const xl_conv *d, const struct tile *t,
                         struct xl__conv_canonical *to)
 {
     static const double most_flop = 2e8; /* of a case of several images */
@@ -127,8 +127,8 @@ static void shrink_data(const xl_conv *d, const struct tile *t, size_t least,
     const bool keeps_w = d->w < d->stride_w;
     const size_t cols =
         keeps_w ? 1 : grow_size(pixels, LEAST_SIDE + wide / d->stride_w);
-    const size_t rows = xl__max_size(
-        least, xl__max_size(tile / (cols * s->n) + 2, high / d->stride_h + 2));
+    const size_t rows =
+        xl__max_size(tile / (cols * s->n) + 2, high / d->stride_h + 2);
     if (!keeps_w)
         s->w = cols * d->stride_w;
     if (d->h >= d->stride_h)
@@ -140,7 +140,7 @@ static void shrink_data(const xl_conv *d, const struct tile *t, size_t least,
 
 /* Nothing is aligned; as many images as make the sum deep. */
 static void shrink_filters(const xl_conv *d, const struct tile *t,
-                           size_t least, struct xl__conv_canonical *to)
+                           struct xl__conv_canonical *to)
 {
     xl_conv *s = &to->d;
     const size_t high =
@@ -148,7 +148,7 @@ static void shrink_filters(const xl_conv *d, const struct tile *t,
     const size_t wide =
         least_side(d->s, d->dilation_w, d->pad_left + d->pad_right);
     s->w = xl__min_size(d->w, wide + LEAST_SIDE * d->stride_w);
-    for (size_t rows = xl__max_size(least, LEAST_SIDE);; rows *= 2) {
+    for (size_t rows = LEAST_SIDE;; rows *= 2) {
         s->h = xl__min_size(d->h, high + rows * d->stride_h);
         set_positions(to);
         if (to->p * to->q > t->deep || s->h == d->h)
@@ -172,16 +172,15 @@ void xl__conv_backward_shrink(const void *canonical,
     struct xl__conv_canonical *to = small;
     const struct xl__conv_own *own = variant ? variant->own : NULL;
     const struct tile t = describe_tile(variant, params);
-    const bool keeps = own && own->keeps_filters;
     size_t in[XL__N_AT], out[XL__N_AT], small_in[XL__N_AT],
         small_out[XL__N_AT];
     memcpy(to, c, sizeof *to);
-    shrink_channels(&c->d, &t, keeps, &to->d);
+    shrink_channels(&c->d, &t, own && own->keeps_filters, &to->d);
     const bool has_pairs = t.slice > 1 && c->d.pass != XL_CONV_BACKWARD_DATA;
     to->d.n = xl__max_size(
         1, xl__min_size(c->d.n, has_pairs ? PAIRED_IMAGES : MOST_IMAGES));
-    (c->d.pass == XL_CONV_BACKWARD_DATA ? shrink_data : shrink_filters)(
-        &c->d, &t, keeps ? XL__CONV_CASE_ROWS : 0, to);
+    (c->d.pass == XL_CONV_BACKWARD_DATA ? shrink_data
+                                        : shrink_filters)(&c->d, &t, to);
     xl__conv_sizes(c, in, out);
     const bool is_woven =
         c->d.pass == XL_CONV_BACKWARD_DATA &&

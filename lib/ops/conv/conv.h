@@ -178,19 +178,11 @@ void xl__conv_backward_shrink(const void *canonical,
 double xl__conv_flop(const struct xl__conv_canonical *c);
 double xl__conv_bytes(const struct xl__conv_canonical *c);
 
-/* Rows that an item of a depthwise kernel loads ahead, at most, and of an
- * image of the self-check's case where filters are kept, at least. */
-enum { XL__CONV_MOST_AHEAD = 4, XL__CONV_CASE_ROWS = XL__CONV_MOST_AHEAD + 2 };
 /* depthwise.c, of all passes: why a call has no such kernel, or NULL; the
- * 32-bit registers that an item may take, of many, and of few (IN-20). */
+ * 32-bit registers that an item may take. */
 const char *xl__depthwise_refused(const struct xl__limits *l,
                                   const struct xl__conv_canonical *c);
 size_t xl__depthwise_registers(const struct xl__limits *l);
-size_t xl__depthwise_most_registers(const struct xl__limits *l);
-/* Rows that an item loads ahead, of `rows`: few items have more on the way, so
- * that all are as many as those of `resident` items of a unit with one. */
-size_t xl__depthwise_ahead(const struct xl__limits *l, size_t resident,
-                           size_t items, size_t rows);
 
 /* One op a pass: each has its own variants, tuned sets and auditions. */
 extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;

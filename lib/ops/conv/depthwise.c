@@ -23,15 +23,14 @@ static const struct xl__tunable tunables[] = {
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
     {"TX", "columns of an item, of NHWC", {1, 2, 4, 8, 0}},
     {"WG", "items of a work-group", {1, 32, 64, 128, 256, 0}},
-    {"AHEAD", "rows of an item on the way", {1, 2, 3, 4, 0}},
     {NULL, NULL, {0}},
 };
-enum { AT_VW, AT_TX, AT_WG, AT_AHEAD };
+enum { AT_VW, AT_TX, AT_WG };
 
 struct job {
     const struct xl__conv_canonical *c;
     const xl_conv *d;
-    size_t vw, tx, wg, ahead;
+    size_t vw, tx, wg;
     /* conv/depthwise.cl: of a strip, of an image; vectors of channels */
     size_t rows, strips, block, blocks, items;
     bool first; /* NCHW */
@@ -104,17 +103,16 @@ static size_t fit_vector(const struct job *j, size_t width)
 }
 
 /* 32-bit registers of an item: sums, filters, rows of in, addresses. */
-static size_t item_registers(const struct job *j, size_t vw, size_t tx,
-                             size_t ahead)
+static size_t item_registers(const struct job *j, size_t vw, size_t tx)
 {
     enum { PLAIN = 32 };
     const xl_conv *d = j->d;
     const size_t bytes = xl_dtype_bytes(d->in.dtype);
     const size_t value = xl__max_size(bytes, sizeof(float));
     const size_t taps = d->r * d->s * (j->first ? 1 : vw);
-    const size_t loads = xl__max_size(ahead, d->stride_h) *
-                         (j->first ? d->stride_w * vw + d->s
-                                   : ((tx - 1) * d->stride_w + d->s) * vw);
+    const size_t loads =
+        d->stride_h * (j->first ? d->stride_w * vw + d->s
+                                : ((tx - 1) * d->stride_w + d->s) * vw);
     const size_t sums = xl__ceil_div(d->r, d->stride_h) * tx * vw;
     return PLAIN + ((taps + sums) * value + loads * bytes) / sizeof(float);
 }
@@ -152,10 +150,8 @@ static bool apply_tunables(const struct xl__limits *l,
     j->vw = (size_t)p->value[AT_VW];
     j->tx = (size_t)p->value[AT_TX];
     j->wg = (size_t)p->value[AT_WG];
-    j->ahead = (size_t)p->value[AT_AHEAD];
-    if (!j->vw || !j->tx || !j->wg || !j->ahead ||
-        fit_vector(j, j->vw) != j->vw || (j->first && j->tx > 1) ||
-        xl__most_items(l, j->wg) < j->wg)
+    if (!j->vw || !j->tx || !j->wg || fit_vector(j, j->vw) != j->vw ||
+        (j->first && j->tx > 1) || xl__most_items(l, j->wg) < j->wg)
         return false;
     const size_t vectors = xl__ceil_div(d->k, j->vw);
     j->blocks = xl__ceil_div(vectors, NEIGHBOURS);
@@ -167,48 +163,23 @@ static bool apply_tunables(const struct xl__limits *l,
     return j->items <= INT32_MAX - j->wg;
 }
 
-size_t xl__depthwise_most_registers(const struct xl__limits *l)
-{
-    static const double taken = 0.75; /* the compiler has the rest */
-    return (size_t)(taken * xl__num_or(l, XL__F_registers_per_item,
-                                       xl__model(l, XL__M_item_registers)));
-}
-
-size_t xl__depthwise_ahead(const struct xl__limits *l, size_t resident,
-                           size_t items, size_t rows)
-{
-    const size_t wanted =
-        resident * xl__size_or(l, XL__F_compute_units, 1) / items;
-    return xl__max_size(
-        1, xl__min_size(xl__min_size(wanted, rows), XL__CONV_MOST_AHEAD));
-}
-
 static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     enum { ITEMS = 128 };
-    struct job j = describe_job(desc);
+    const struct job j = describe_job(desc);
     const size_t bytes = xl_dtype_bytes(j.d->in.dtype);
     const size_t most = xl__depthwise_registers(l);
     size_t vw = fit_vector(&j, VECTOR_BYTES / bytes);
     size_t tx = j.first ? 1 : MOST_COLUMNS;
-    while (vw > 1 && item_registers(&j, vw, tx, 1) > most)
+    while (vw > 1 && item_registers(&j, vw, tx) > most)
         vw /= 2;
-    while (tx > 1 &&
-           (item_registers(&j, vw, tx, 1) > most || tx / 2 >= j.c->q))
+    while (tx > 1 && (item_registers(&j, vw, tx) > most || tx / 2 >= j.c->q))
         tx /= 2;
     *out = (struct xl__params){.source = "model"};
     out->value[AT_VW] = (int)vw;
     out->value[AT_TX] = (int)tx;
     out->value[AT_WG] = (int)xl__most_items(l, ITEMS);
-    out->value[AT_AHEAD] = 1;
-    if (!apply_tunables(l, out, &j))
-        return;
-    size_t ahead = xl__depthwise_ahead(l, RESIDENT_ITEMS, j.items, j.rows);
-    while (ahead > 1 &&
-           item_registers(&j, vw, tx, ahead) > xl__depthwise_most_registers(l))
-        ahead--;
-    out->value[AT_AHEAD] = (int)ahead;
 }
 
 static void define_options(const struct job *j, struct xl__step *s)
@@ -220,7 +191,6 @@ static void define_options(const struct job *j, struct xl__step *s)
         {"WG", j->wg},
         {"VW", j->vw},
         {"TX", j->tx},
-        {"AHEAD", j->ahead},
         {"R", d->r},
         {"S", d->s},
         {"SH", d->stride_h},

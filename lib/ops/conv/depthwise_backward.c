@@ -28,24 +28,22 @@ static const struct xl__tunable data_tunables[] = {
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
     {"TX", "columns of an item", {1, 2, 3, 4, 8, 0}},
     {"WG", "items of a work-group", {1, 2, 4, 8, 16, 32, 64, 128, 256, 0}},
-    {"AHEAD", "rows of an item on the way", {1, 2, 3, 4, 0}},
     {NULL, NULL, {0}},
 };
 static const struct xl__tunable filters_tunables[] = {
     {"VW", "elements of a vector", {1, 2, 4, 8, 16, 0}},
     {"NB", "vectors of channels of a group", {1, 2, 4, 8, 16, 32, 0}},
     {"WG", "items of a work-group", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 0}},
-    {"AHEAD", "rows of an item on the way", {1, 2, 3, 4, 0}},
     {"PARTS", "1: a group has all columns; 2: a second launch adds", {1, 2, 0}},
     {NULL, NULL, {0}},
 };
 /* clang-format on */
-enum { AT_VW, AT_TX, AT_NB = AT_TX, AT_WG, AT_AHEAD, AT_PARTS };
+enum { AT_VW, AT_TX, AT_NB = AT_TX, AT_WG, AT_PARTS };
 
 struct job {
     const struct xl__conv_canonical *c;
     const xl_conv *d;
-    size_t vw, tx, nb, wg, ahead;
+    size_t vw, tx, nb, wg;
     size_t vectors, block, blocks; /* of channels */
     size_t rows, strips;           /* of a strip, of an image */
     size_t items;
@@ -105,8 +103,7 @@ static size_t fit_vector(const struct job *j, size_t width)
 }
 
 /* 32-bit registers of an item. */
-static size_t item_registers(const struct job *j, size_t vw, size_t tx,
-                             size_t ahead)
+static size_t item_registers(const struct job *j, size_t vw, size_t tx)
 {
     enum { PLAIN = 32 };
     const xl_conv *d = j->d;
@@ -117,8 +114,7 @@ static size_t item_registers(const struct job *j, size_t vw, size_t tx,
     const size_t columns =
         is_data(j) ? tx / d->stride_w + xl__ceil_div(d->s, d->stride_w) - 1
                    : d->s;
-    const size_t fresh =
-        ahead * (is_data(j) ? 1 : xl__min_size(live, d->stride_h));
+    const size_t fresh = is_data(j) ? 1 : xl__min_size(live, d->stride_h);
     return PLAIN + vw *
                        ((j->filter_rows * d->s + live * columns + 1) * value +
                         fresh * columns * bytes) /
@@ -159,16 +155,25 @@ static void cut_strips(const struct xl__limits *l, struct job *j, size_t rows,
     j->strips = xl__ceil_div(rows, j->rows);
 }
 
+/* 32-bit registers of an item that are sure to fit: the compiler has the rest
+ * (IN-20). */
+static size_t most_registers(const struct xl__limits *l)
+{
+    static const double taken = 0.75;
+    return (size_t)(taken * xl__num_or(l, XL__F_registers_per_item,
+                                       xl__model(l, XL__M_item_registers)));
+}
+
 /* Where an item lacks the registers for the sums of all rows of a filter, a
  * group has as many rows as are sure to fit. */
 static void cut_filters(const struct xl__limits *l, struct job *j)
 {
     const double all = xl__num_or(l, XL__F_registers_per_item,
                                   xl__model(l, XL__M_item_registers));
-    if (is_data(j) || (double)item_registers(j, j->vw, j->tx, 1) <= all)
+    if (is_data(j) || (double)item_registers(j, j->vw, j->tx) <= all)
         return;
-    while (j->filter_rows > 1 && item_registers(j, j->vw, j->tx, 1) >
-                                     xl__depthwise_most_registers(l))
+    while (j->filter_rows > 1 &&
+           item_registers(j, j->vw, j->tx) > most_registers(l))
         j->filter_rows = xl__ceil_div(j->filter_rows, 2);
 }
 
@@ -217,9 +222,8 @@ static bool apply_tunables(const struct xl__limits *l,
     j->nb = of_data ? 1 : (size_t)p->value[AT_NB];
     j->whole = !of_data && p->value[AT_PARTS] == 1;
     j->wg = (size_t)p->value[AT_WG];
-    j->ahead = (size_t)p->value[AT_AHEAD];
     cut_filters(l, j);
-    if (!j->vw || !j->tx || !j->nb || !j->wg || !j->ahead ||
+    if (!j->vw || !j->tx || !j->nb || !j->wg ||
         fit_vector(j, j->vw) != j->vw ||
         (of_data && j->tx % j->d->stride_w != 0) ||
         xl__most_items(l, j->wg) < j->wg || (j->wg & (j->wg - 1)) != 0 ||
@@ -233,7 +237,7 @@ static bool apply_tunables(const struct xl__limits *l,
 /* Of an item of a group of so many. */
 static size_t group_registers(const struct xl__limits *l, size_t wg)
 {
-    return xl__min_size(xl__depthwise_most_registers(l),
+    return xl__min_size(most_registers(l),
                         xl__size_or(l, XL__F_registers_per_cu, SIZE_MAX) / wg);
 }
 
@@ -251,7 +255,7 @@ static void find_whole(const struct xl__limits *l, const void *desc,
     struct xl__params p = *out;
     p.value[AT_PARTS] = 1;
     for (size_t wg = few; wg <= MOST_ITEMS; wg *= 2) {
-        if (wg > few && item_registers(&j, vw, 1, 1) > group_registers(l, wg))
+        if (wg > few && item_registers(&j, vw, 1) > group_registers(l, wg))
             return;
         for (size_t nb = NEIGHBOURS; nb >= least; nb /= 2) {
             j = describe_job(desc);
@@ -280,9 +284,9 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     size_t tx = of_data ? j.d->stride_w : 1;
     while (of_data && 2 * tx <= MOST_COLUMNS)
         tx *= 2;
-    while (vw > 1 && item_registers(&j, vw, tx, 1) > most)
+    while (vw > 1 && item_registers(&j, vw, tx) > most)
         vw /= 2;
-    while (tx > j.d->stride_w && item_registers(&j, vw, tx, 1) > most)
+    while (tx > j.d->stride_w && item_registers(&j, vw, tx) > most)
         tx /= 2;
     size_t wg = xl__most_items(l, ITEMS);
     while (wg > 1 && !has_local(l, local_bytes(&j, vw, wg)))
@@ -290,30 +294,20 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     *out = (struct xl__params){.source = "model"};
     out->value[AT_VW] = (int)vw;
     out->value[AT_WG] = (int)wg;
-    out->value[AT_AHEAD] = 1;
     out->value[AT_TX] = (int)tx;
     if (!of_data) {
         out->value[AT_NB] = NEIGHBOURS;
         out->value[AT_PARTS] = 2;
         find_whole(l, desc, out);
     }
-    if (!apply_tunables(l, out, &j))
-        return;
-    size_t ahead = xl__depthwise_ahead(
-        l, of_data ? RESIDENT_ITEMS : FILTERS_ITEMS, j.items, j.rows);
-    while (ahead > 1 &&
-           item_registers(&j, vw, tx, ahead) > group_registers(l, j.wg))
-        ahead--;
-    out->value[AT_AHEAD] = (int)ahead;
 }
 
 static void define_options(const struct job *j, struct xl__step *s)
 {
     const xl_conv *d = j->d;
     const struct xl__defined defines[] = {
-        {"WG", j->wg},       {"VW", j->vw},       {"R", d->r},
-        {"S", d->s},         {"SH", d->stride_h}, {"SW", d->stride_w},
-        {"AHEAD", j->ahead},
+        {"WG", j->wg}, {"VW", j->vw},       {"R", d->r},
+        {"S", d->s},   {"SH", d->stride_h}, {"SW", d->stride_w},
     };
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     if (!is_data(j))

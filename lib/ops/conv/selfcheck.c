@@ -116,9 +116,7 @@ static void shrink_pixels(const struct xl__conv_canonical *c,
     s->n = c->d.n > 1 ? IMAGES : 1;
     to->q = choose_size(c->p * c->q,
                         xl__max_size(WIDTH, keeps ? 2 * s->s : 0));
-    to->p = xl__max_size(t->pixels / (s->n * to->q) + 2,
-                         keeps ? XL__CONV_CASE_ROWS : 0) |
-            1;
+    to->p = (t->pixels / (s->n * to->q) + 2) | 1;
     s->pad_top = s->pad_left = c->d.pad_top | c->d.pad_left ? 1 : 0;
     s->pad_bottom = s->pad_right = c->d.pad_bottom | c->d.pad_right ? 1 : 0;
     if (keeps) {

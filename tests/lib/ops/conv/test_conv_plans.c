@@ -479,11 +479,20 @@ static void depthwise_gradients(void **state)
     }
 }
 
-/* The fastest of those measured (NV-74). Few items have more rows on the way,
- * and their filters are added in one launch. */
+/* The fastest of those measured (NV-74). Filters of few rows are added in one
+ * launch. */
 static void depthwise_tunables(void **state)
 {
-    enum { AT_VW, AT_TX, AT_WG, AT_AHEAD };
+    enum { AT_VW, AT_TX };
+    static const struct {
+        size_t channels, side, stride;
+        int columns; /* of an item, forward and gradient of images */
+        size_t groups[XL_CONV_BACKWARD_FILTERS + 1], launches; /* of filters */
+    } layers[] = {{256, 28, 1, 4, {448, 512, 896}, 2},
+                  {256, 28, 2, 4, {256, 256, 896}, 2},
+                  {512, 14, 1, 4, {256, 256, 896}, 2},
+                  {512, 14, 2, 4, {128, 128, 64}, 1},
+                  {1024, 7, 1, 4, {128, 128, 128}, 1}};
     static const struct xl__variant *const variants[] = {
         [XL_CONV_FORWARD] = &xl__conv_depthwise,
         [XL_CONV_BACKWARD_DATA] = &xl__conv_data_depthwise,
@@ -492,16 +501,16 @@ static void depthwise_tunables(void **state)
         [XL_CONV_FORWARD] = &xl__op_conv,
         [XL_CONV_BACKWARD_DATA] = &xl__op_conv_data,
         [XL_CONV_BACKWARD_FILTERS] = &xl__op_conv_filters};
+    enum { PASSES = sizeof ops / sizeof *ops };
     struct xl__limits l;
     (void)state;
     test_h200_limits(&l);
-    for (unsigned i = 0; i < 12; i++) {
-        const xl_conv_pass pass = (xl_conv_pass)(i % 6 / 2);
-        const size_t stride = i % 2 + 1;
-        const bool is_small = i >= 6;
-        xl_conv d =
-            is_small ? depthwise_layer(pass, 1024, 7 * stride, stride, XL_NHWC)
-                     : depthwise_layer(pass, 256, 28, stride, XL_NHWC);
+    for (size_t i = 0; i < PASSES * sizeof layers / sizeof *layers; i++) {
+        const xl_conv_pass pass = (xl_conv_pass)(i % PASSES);
+        const bool of_filters = pass == XL_CONV_BACKWARD_FILTERS;
+        const size_t n = i / PASSES;
+        xl_conv d = depthwise_layer(pass, layers[n].channels, layers[n].side,
+                                    layers[n].stride, XL_NHWC);
         d.in.dtype = d.filters.dtype = d.out.dtype = XL_F16;
         struct xl__conv_canonical c;
         struct xl__call call;
@@ -511,24 +520,13 @@ static void depthwise_tunables(void **state)
         memset(&call, 0, sizeof call);
         assert_int_equal(ops[pass]->bind(NULL, &d, &c, &call), XL_OK);
         variants[pass]->choose(&l, &c, &p);
-        const bool of_filters = pass == XL_CONV_BACKWARD_FILTERS;
         assert_int_equal(p.value[AT_VW], of_filters ? 2 : 4);
-        assert_int_equal(variants[pass]->plan(&l, &c, &p, plan), XL_OK);
-        const size_t groups = plan->step[0].global[0] / plan->step[0].local[0];
-        assert_int_equal(plan->n_steps, of_filters && !is_small ? 2 : 1);
-        if (is_small) {
-            assert_true(p.value[AT_AHEAD] > 1 && groups >= 128);
-            free(plan);
-            continue;
-        }
-        if (of_filters || stride == 1)
-            assert_int_equal(p.value[AT_AHEAD], 1);
         if (!of_filters)
-            assert_int_equal(p.value[AT_TX], 4);
-        if (pass == XL_CONV_FORWARD) /* strips of 7 rows, of 4 */
-            assert_int_equal(groups, stride == 1 ? 448 : 256);
-        if (of_filters)
-            assert_in_range(groups, 6 * 132, 7 * 132);
+            assert_int_equal(p.value[AT_TX], layers[n].columns);
+        assert_int_equal(variants[pass]->plan(&l, &c, &p, plan), XL_OK);
+        assert_int_equal(plan->n_steps, of_filters ? layers[n].launches : 1);
+        assert_int_equal(plan->step[0].global[0] / plan->step[0].local[0],
+                         layers[n].groups[pass]);
         free(plan);
     }
     xl__limits_clear(&l);
