@@ -16,7 +16,8 @@ enum {
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
     LEAST_ROWS = 4,    /* of a strip, where one is loaded twice */
     RESIDENT_ITEMS = 512, /* of a unit; */
-    WAVES = 2             /* so often, so that units end together */
+    WAVES = 2,            /* so often, so that units end together */
+    FEW_ITEMS = 128       /* of a unit, below which each has fewer columns */
 };
 
 static const struct xl__tunable tunables[] = {
@@ -167,7 +168,8 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     enum { ITEMS = 128 };
-    const struct job j = describe_job(desc);
+    const size_t few = FEW_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
+    struct job j = describe_job(desc);
     const size_t bytes = xl_dtype_bytes(j.d->in.dtype);
     const size_t most = xl__depthwise_registers(l);
     size_t vw = fit_vector(&j, VECTOR_BYTES / bytes);
@@ -180,6 +182,8 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     out->value[AT_VW] = (int)vw;
     out->value[AT_TX] = (int)tx;
     out->value[AT_WG] = (int)xl__most_items(l, ITEMS);
+    while (apply_tunables(l, out, &j) && j.tx > 1 && j.items < few)
+        out->value[AT_TX] /= 2;
 }
 
 static void define_options(const struct job *j, struct xl__step *s)

@@ -16,7 +16,8 @@ enum {
     VECTOR_BYTES = 16, /* of a load */
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
     LEAST_ROWS = 8,    /* of a strip: the first R - SH are loaded twice */
-    WHOLE_ROWS = 16,   /* of an item of filters, at most, which has no parts */
+    WHOLE_ROWS = 16,   /* of images, at most, of an item without parts */
+    FEW_ITEMS = 128,   /* of a unit, below which each has fewer columns */
     RESIDENT_ITEMS = 512, /* of a unit */
     FILTERS_ITEMS = 1024, /* likewise, for filters, */
     FILTERS_VECTOR = 2,   /* whose sums then leave so many registers */
@@ -252,6 +253,7 @@ static void find_whole(const struct xl__limits *l, const void *desc,
     const size_t least =
         xl__max_size(1, VECTOR_BYTES / (vw * xl_dtype_bytes(j.d->out.dtype)));
     const size_t few = (size_t)out->value[AT_WG];
+    const size_t rows = WHOLE_ROWS / j.d->stride_h; /* of out */
     struct xl__params p = *out;
     p.value[AT_PARTS] = 1;
     for (size_t wg = few; wg <= MOST_ITEMS; wg *= 2) {
@@ -262,7 +264,7 @@ static void find_whole(const struct xl__limits *l, const void *desc,
             p.value[AT_WG] = (int)wg;
             p.value[AT_NB] = (int)nb;
             if (apply_tunables(l, &p, &j) &&
-                xl__ceil_div(j.columns, wg / j.block) * j.rows <= WHOLE_ROWS) {
+                xl__ceil_div(j.columns, wg / j.block) * j.rows <= rows) {
                 *out = p;
                 return;
             }
@@ -274,6 +276,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     enum { ITEMS = 128 };
+    const size_t few = FEW_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
     struct job j = describe_job(desc);
     const bool of_data = is_data(&j);
     const size_t most = xl__depthwise_registers(l);
@@ -295,7 +298,11 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     out->value[AT_VW] = (int)vw;
     out->value[AT_WG] = (int)wg;
     out->value[AT_TX] = (int)tx;
-    if (!of_data) {
+    if (of_data) {
+        while (apply_tunables(l, out, &j) && j.tx > j.d->stride_w &&
+               j.items < few)
+            out->value[AT_TX] /= 2;
+    } else {
         out->value[AT_NB] = NEIGHBOURS;
         out->value[AT_PARTS] = 2;
         find_whole(l, desc, out);
