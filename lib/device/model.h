@@ -175,6 +175,7 @@ struct xl__dpas_model {
 /* The same where operands are in local memory. */
 struct xl__wgmma_model {
     double operand_bytes; /* from local memory, per clock */
+    double rows_cost;     /* of a byte there of A along k; of others 1 */
     double load_bytes;    /* from the cache, per clock of a unit */
     double uneven_cost;   /* fraction of load_bytes lost by tiles that begin
                              inside a line */

@@ -67,6 +67,7 @@ static const struct xl__mma_model mma_sync = { /* NV-36 */
 };
 static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .operand_bytes = 128,
+    .rows_cost = 1.5, /* NV-79 */
     .load_bytes = 88,
     .uneven_cost = 0.36, /* NV-52, NV-78 */
     .blend = 4,

@@ -199,10 +199,11 @@ static void model_fits(void **state)
     } seen[] = {{1536, 1536, 1536, 192, 96, true},
                 {512, 3584, 18944, 128, 112, false},
                 {64, 4096, 4096, 64, 32, false},
-                /* Of 1x1 layers, NV-78. */
+                /* Of 1x1 layers, NV-78, NV-79. */
                 {1568, 1024, 512, 128, 112, false},
                 {1568, 1024, 1024, 128, 128, false},
-                {1568, 512, 2048, 128, 64, false}};
+                {1568, 512, 2048, 64, 128, false},
+                {6272, 512, 512, 192, 128, false}};
     struct xl__limits l;
     (void)state;
     test_h200_limits(&l);

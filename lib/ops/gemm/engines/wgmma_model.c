@@ -354,7 +354,7 @@ static double uneven_frac(const struct xl__wgmma_tiling *v)
 }
 
 /* Clocks of one stage of a tile. Instructions read A's rows and B from
- * local memory each time. */
+ * local memory each time; A that lies along k costs more (NV-79). */
 static double stage_clocks(const struct xl__wgmma_model *c,
                            const struct xl__wgmma_tiling *v)
 {
@@ -365,7 +365,9 @@ static double stage_clocks(const struct xl__wgmma_model *c,
     const double multiply =
         2 * bm * bn * (double)v->t.bk / v->op->flop_per_clock;
     const double operand_bytes = bm / rows * (rows + bn) * LINE_BYTES;
-    const double operands = operand_bytes / c->operand_bytes;
+    const double slower_bytes =
+        v->a->across ? 0 : bm * LINE_BYTES * (c->rows_cost - 1);
+    const double operands = (operand_bytes + slower_bytes) / c->operand_bytes;
     if (v->a->windows)
         return fmax(multiply, c->gather_clocks +
                                   (operand_bytes + (double)stage_bytes(v)) /
