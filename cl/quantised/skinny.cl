@@ -43,7 +43,7 @@
  *               emulation.
  * Cost:         2 m n k flop; W is read once for each TM rows of A, A once for
  *               each batch.
- * Source:       NV-35, NV-64; Frantar et al. 2024, "MARLIN". */
+ * Source:       NV-35, NV-64, NV-80; Frantar et al. 2024, "MARLIN". */
 #ifndef SK
 #define SK 4
 #endif
