@@ -459,7 +459,8 @@ qgemm_skinny(PRODUCT_PARAMS)
             float all = 0;
             #pragma unroll
             for (uint i = 0; i < MMA_LANES / 4; i++)
-                all += SUM_4(vload4(i, squares + (part * TM + lane) * MMA_LANES));
+                all += SUM_4(vload4((part * TM + lane) * MMA_LANES / 4 + i,
+                                    squares));
             of_teams[lane * SK + part] = all;
         }
         TEAMS_SYNC();
