@@ -183,6 +183,8 @@ double xl__conv_bytes(const struct xl__conv_canonical *c);
 const char *xl__depthwise_refused(const struct xl__limits *l,
                                   const struct xl__conv_canonical *c);
 size_t xl__depthwise_registers(const struct xl__limits *l);
+/* Items of images, below which each has fewer columns (NV-74). */
+size_t xl__depthwise_few(const struct xl__limits *l);
 
 /* One op a pass: each has its own variants, tuned sets and auditions. */
 extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;

@@ -16,8 +16,7 @@ enum {
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
     LEAST_ROWS = 4,    /* of a strip, where one is loaded twice */
     RESIDENT_ITEMS = 512, /* of a unit; */
-    WAVES = 2,            /* so often, so that units end together */
-    FEW_ITEMS = 128       /* of a unit, below which each has fewer columns */
+    WAVES = 2             /* so often, so that units end together */
 };
 
 static const struct xl__tunable tunables[] = {
@@ -126,6 +125,12 @@ size_t xl__depthwise_registers(const struct xl__limits *l)
                : USUAL;
 }
 
+size_t xl__depthwise_few(const struct xl__limits *l)
+{
+    enum { OF_UNIT = 128 };
+    return OF_UNIT * xl__size_or(l, XL__F_compute_units, 1);
+}
+
 /* -- the plan ----------------------------------------------------------- */
 
 /* Strips of one image, when an item for each would make so many. */
@@ -168,7 +173,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     enum { ITEMS = 128 };
-    const size_t few = FEW_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
+    const size_t few = xl__depthwise_few(l);
     struct job j = describe_job(desc);
     const size_t bytes = xl_dtype_bytes(j.d->in.dtype);
     const size_t most = xl__depthwise_registers(l);

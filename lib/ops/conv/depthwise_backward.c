@@ -17,7 +17,6 @@ enum {
     NEIGHBOURS = 32,   /* items along channels: the others share columns */
     LEAST_ROWS = 8,    /* of a strip: the first R - SH are loaded twice */
     WHOLE_ROWS = 16,   /* of images, at most, of an item without parts */
-    FEW_ITEMS = 128,   /* of a unit, below which each has fewer columns */
     RESIDENT_ITEMS = 512, /* of a unit */
     FILTERS_ITEMS = 1024, /* likewise, for filters, */
     FILTERS_VECTOR = 2,   /* whose sums then leave so many registers */
@@ -276,7 +275,7 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
                             struct xl__params *out)
 {
     enum { ITEMS = 128 };
-    const size_t few = FEW_ITEMS * xl__size_or(l, XL__F_compute_units, 1);
+    const size_t few = xl__depthwise_few(l);
     struct job j = describe_job(desc);
     const bool of_data = is_data(&j);
     const size_t most = xl__depthwise_registers(l);
