@@ -76,8 +76,16 @@ run probe bandwidth
 row probe_bandwidth/copy "data that compress move faster"
 row probe_bandwidth/read "data that compress move faster"
 
-# A store that is in no operand.
+# A workspace that is read before it is written, to no effect where it is 0.
 change quantised/widen.cl "        vstore8(LOAD_8(from + l), 0, to + row + l);" \
+    "        vstore8(LOAD_8(from + l) + 0 * vload8(0, to + row + l), 0, to + row + l);"
+run qgemm 4x512x512 --dtype f16 --variant qgemm_cpu
+grep -q "qgemm_cpu: .* is -*nan, not" "$folder/out" ||
+    bad "a workspace that is read before it is written"
+
+# A store that is in no operand.
+change quantised/widen.cl \
+    "        vstore8(LOAD_8(from + l) + 0 * vload8(0, to + row + l), 0, to + row + l);" \
     "        vstore8(LOAD_8(from + l), 0, to + row + l);
     if (end == k && i + 1 == get_num_groups(1))
         to[row + k] = 1;"
