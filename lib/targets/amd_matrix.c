@@ -3,7 +3,7 @@
  * compute unit (AM-17, AM-18), and the tiles of gemm_mma: sizes whose kernels
  * spill nothing in the binaries of the offline compiler, with its count of
  * vector registers. Computed, not measured on a device. `ctest -R
- * rules.kernels_gfx` compares the rows with the binaries. */
+ * full.kernels_gfx` compares the rows with the binaries. */
 #include "targets/targets.h"
 
 #include <string.h>

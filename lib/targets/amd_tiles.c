@@ -2,7 +2,7 @@
 /* Tile sets of AMD's architectures: sizes whose kernels spill nothing in the
  * binaries of the offline compiler, with its count of vector registers and the
  * share of the f32 rate that the model of AM-15 gives. Computed, not measured
- * on a device. `ctest -R rules.kernels_gfx` compares the rows with the
+ * on a device. `ctest -R full.kernels_gfx` compares the rows with the
  * binaries. */
 #include "targets/targets.h"
 

@@ -4,7 +4,7 @@
  * model of IN-10 gives. A thread has 128 registers, which are 128 words of an
  * item where sub-groups are 8 (narrow) or 16 items (wide): the compiler's own
  * choice is wider and spills. Computed, not measured on a device. `ctest -R
- * rules.kernels_` compares the rows with the binaries. */
+ * full.kernels_` compares the rows with the binaries. */
 #include "targets/targets.h"
 
 /* clang-format off */

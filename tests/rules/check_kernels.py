@@ -15,12 +15,12 @@ any other   ocloc      Intel: that device, no register spilled
 Compiled are the option sets of kernel_options.txt, the files below cl/ that it
 does not name by themselves (portable: all), of what each `--writer` program
 (`PROGRAM write FOLDER`) generates a fourth of the kernels (portable: half), and
-the tile sets of the target's vendor table. For targets that resemble each other
-the parts say how many: `--sets 1/3` the second third of the files and of the
-option sets that do not name it, `none` nothing but tile sets; `--tiles 0/2`
-half of the tile sets. Of tile sets the compiler's figures are compared with
-the table's, and printed with the occupancy that follows; of kernels on Intel's
-engine the inner loop is printed. A build that succeeds leaves a file in
+the tile sets of the target's vendor table. The parts say how many: `--sets 1/3`
+the second third of the files and of the option sets that do not name the
+target, `none` those that name it alone; `--tiles 0/2` half of the tile sets.
+Of tile sets the compiler's figures are compared with the table's, and printed
+with the occupancy that follows; of kernels on Intel's engine the inner loop is
+printed. A build that succeeds leaves a file in
 `--stamps`, of these with their figures, else empty. Its name is the hash of
 everything that the result depends on:
 
@@ -387,8 +387,10 @@ def is_for_target(path, words=()):
 
 
 def part(which, items, name=str):
-    """Those of a list that a part, `0/3`, has: about a third. A name decides,
-    so one that comes or goes leaves the others where they are."""
+    """Those of a list that a part, `0/3`, has: about a third; `none`. A name
+    decides, so one that comes or goes leaves the others where they are."""
+    if which == "none":
+        return []
     first, _, count = which.partition("/")
     return [item for item in items if zlib.crc32(name(item).encode()) %
             int(count) == int(first)]
@@ -404,19 +406,16 @@ named = {b.path for b in sets if is_gpu}
 files = sorted(f for f in CL.rglob("*") if f.suffix in (".cl", ".clh"))
 sets += [Build(f) for f in files if is_for_target(f) and f not in named]
 own = [b for b in sets if "@" + args.target in b.marks]
-builds = [] if args.sets == "none" else own + part(
-    args.sets, [b for b in sets if b not in own], lambda b: b.name)
+builds = own + part(args.sets, [b for b in sets if b not in own],
+                    lambda b: b.name)
 if args.target in tile_sets.UNITS:
     builds += [Build(CL / tile_sets.KERNELS[s.kernel], options,
                      tiles=(s, is_plain))
                for s in part(args.tiles, tile_sets.read_sets(args.target))
                for is_plain, options in zip(
                    (True, False), tile_sets.options(args.target, s))]
-lists = [row[0] for row in engine_tiles.TARGETS.values()]
-is_shared = lists.count(engine_tiles.TARGETS.get(args.target, lists)[0]) > 1
 builds += [Build(CL / tile_sets.KERNELS[s.kernel], options, tiles=(s, i))
-           for s in part(args.tiles if is_shared else "0/1",
-                         engine_tiles.read_tiles(args.target))
+           for s in part(args.tiles, engine_tiles.read_tiles(args.target))
            for i, options in enumerate(engine_tiles.options(args.target, s))]
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -55,8 +55,8 @@ set(writers --writer $<TARGET_FILE:test_expr_emit>
     --writer $<TARGET_FILE:test_expr_reductions>
     --writer $<TARGET_FILE:test_epilogue_text>)
 
-# xl_kernel_rule(target label argument...)
-function(xl_kernel_rule target label)
+# xl_kernel_rule(job target label argument...)
+function(xl_kernel_rule job target label)
     set(required)
     if(XL_REQUIRE_TOOLS AND NOT "XL_PTXAS-NOTFOUND" IN_LIST ARGN
             AND NOT "XL_CLANG_NEWER-NOTFOUND" IN_LIST ARGN)
@@ -68,30 +68,38 @@ function(xl_kernel_rule target label)
     if(NOT XL_PYTHON AND NOT XL_REQUIRE_TOOLS)
         set(command ${CMAKE_COMMAND} -E echo "SKIPPED: python3 not found")
     endif()
-    add_test(NAME rules.kernels_${target} COMMAND ${command})
-    set_tests_properties(rules.kernels_${target} PROPERTIES
+    add_test(NAME ${job} COMMAND ${command})
+    set_tests_properties(${job} PROPERTIES
         LABELS "rules;${label}" SKIP_REGULAR_EXPRESSION "SKIPPED:"
         PROCESSORS ${n_cores})
-    xl_timeout(rules.kernels_${target} ${label})
+    xl_timeout(${job} ${label})
 endfunction()
 
-xl_kernel_rule(portable "" --compiler ${XL_CLANG_CL} ${writers})
-# Each option set is compiled for one CDNA, one RDNA and one Intel target; each
-# tile set of a list that targets share for one of them.
-set(parts_gfx90a --sets 0/2 --tiles 1/4 ${writers})
-set(parts_gfx942 --sets 1/2 --tiles 0/2)
+xl_kernel_rule(rules.kernels_portable portable "" --compiler ${XL_CLANG_CL}
+    ${writers})
+# Each option set that names no target is compiled for one of AMD's, and a fourth
+# of them for Intel; of each list of tile sets a fourth or more. All of them, for
+# each target, are `full`.
+set(parts_gfx90a --sets 3/4 --tiles 1/4 ${writers})
+set(parts_gfx942 --sets none --tiles 0/4)
 set(parts_gfx950 --sets none --tiles 3/4)
-set(parts_gfx1030 --sets 0/3)
-set(parts_gfx1100 --sets 1/3 --tiles 0/2)
-set(parts_gfx1151 --sets none --tiles 1/4)
-set(parts_gfx1201 --sets 2/3 --tiles 1/2)
-foreach(cpu gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201)
-    xl_kernel_rule(${cpu} slow --compiler ${XL_CLANG_AMD}
-        --libclc ${XL_LIBCLC} ${parts_${cpu}})
+set(parts_gfx1030 --sets 0/4 --tiles 0/2)
+set(parts_gfx1100 --sets 1/4 --tiles 0/4)
+set(parts_gfx1201 --sets 2/4 --tiles 1/4)
+set(parts_dg2 --sets 0/8 --tiles 0/2 ${writers})
+set(parts_pvc --sets 1/8 --tiles 1/2)
+foreach(target gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1151 gfx1201 dg2 pvc)
+    set(tools --compiler ${XL_CLANG_AMD} --libclc ${XL_LIBCLC})
+    if(target STREQUAL "gfx950")
+        set(tools --compiler ${XL_CLANG_NEWER} --libclc ${XL_LIBCLC})
+    elseif(target MATCHES "^(dg2|pvc)$")
+        set(tools --compiler ${XL_OCLOC})
+    endif()
+    if(parts_${target})
+        xl_kernel_rule(rules.kernels_${target} ${target} slow ${tools}
+            ${parts_${target}})
+    endif()
+    xl_kernel_rule(full.kernels_${target} ${target} full ${tools} ${writers})
 endforeach()
-xl_kernel_rule(gfx950 slow --compiler ${XL_CLANG_NEWER}
-    --libclc ${XL_LIBCLC} ${parts_gfx950})
-xl_kernel_rule(sm_90a slow --compiler ${XL_CLANG_AMD}
+xl_kernel_rule(rules.kernels_sm_90a sm_90a slow --compiler ${XL_CLANG_AMD}
     --libclc ${XL_LIBCLC_PTX} --assembler ${XL_PTXAS})
-xl_kernel_rule(dg2 slow --compiler ${XL_OCLOC} --sets 0/2 ${writers})
-xl_kernel_rule(pvc slow --compiler ${XL_OCLOC} --sets 1/2)
