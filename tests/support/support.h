@@ -31,7 +31,7 @@ void test_setenv(const char *name, const char *value);
 const char *test_scratch(const char *name);
 
 /* Whether case i is in a run of every n-th case. XL_TEST_FULL: every case is;
- * XL_TEST_FEW: a fourth of those that are otherwise. */
+ * XL_TEST_FEW=m: an m-th of those that are otherwise. */
 bool test_is_sampled(size_t i, size_t n);
 
 /* How many times as long as on an idle core of 2023 the host takes for plain C:

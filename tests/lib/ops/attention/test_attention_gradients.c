@@ -228,9 +228,12 @@ static void every_set(void **state)
         "BQ=16 BK=64 LX=8 LY=8",   "BQ=64 BK=32 LX=4 LY=16"};
     enum { N_SETS = sizeof sets / sizeof *sets, N_CALLS = 3 };
     xl_heads of[N_VIEWS], mask = {.stride = {0, 0, N, 1}, .dtype = XL_F16};
-    unsigned n_right = 0;
+    unsigned n_right = 0, n_tried = 0;
     (void)state;
     for (unsigned i = 0; i < N_CALLS * N_SETS; i++) {
+        if (!test_is_sampled(i, 2)) /* of each set one call or two */
+            continue;
+        n_tried++;
         static const size_t dims[] = {64, 40, 111};
         static const xl_dtype types[] = {XL_F32, XL_F16, XL_BF16};
         const unsigned call = i % N_CALLS;
@@ -258,7 +261,7 @@ static void every_set(void **state)
         n_right += r.end == XL_CANDIDATE_RIGHT;
     }
     print_message("%u sets and calls\n", n_right);
-    assert_true(n_right >= 2 * N_SETS);
+    assert_true(3 * n_right >= 2 * n_tried);
 }
 
 int main(int argc, char **argv)
