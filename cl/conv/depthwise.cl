@@ -16,14 +16,11 @@
  *                 (TX - 1) SW + S columns.
  *
  *               What is outside of the image is clamped and then 0.
- * Arguments     in: base, offset, strides along n, c, h, w; filters: base,
- *               offset; out: base, offset, strides along n, k, h, w; h, w of
- *               in; p, q of out; channels; padding above and left; rows of a
- *               strip; strips of an image; FIRST 0: vectors of channels that
- *               are neighbours among the items, and how many such blocks;
- *               items in all; the rest: gemm/gemm.clh. in and out are
- *               contiguous along w (FIRST 1) or channels (FIRST 0), and all of
- *               their lines aligned to VW elements
+ * Arguments     in, filters, out: base; in one struct of ulong: in, out, the
+ *               sizes of conv/depthwise.clh (blocks with FIRST 0), items in
+ *               all; the rest: gemm/gemm.clh. in and out are contiguous along w
+ *               (FIRST 1) or channels (FIRST 0), and all of their lines aligned
+ *               to VW elements
  * Launch        local WG, global the items, rounded up to that, 1-D. Of the
  *               item's number the digits are, innermost first, FIRST 1: vector
  *               of q, strip, channel, image; FIRST 0: vector of the block, TX
@@ -79,20 +76,23 @@
     {                                                                         \
         const int x_ = (int)(col0 * SW) - (int)pad_left + (int)(column);      \
         is_in = (uint)x_ < w;                                                 \
-        at = is_in ? (uint)x_ * (uint)sw : 0;                                 \
+        at = is_in ? (uint)x_ * sw : 0;                                       \
     }
 
+struct sizes {
+    struct images in, out;
+    ulong SIZES, items;
+};
+
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
-conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
-               ulong sc, ulong sh, ulong sw,
-               __global const ELEM(TA) *restrict filters, ulong off_filters,
-               __global ELEM(TC) *restrict out, ulong off_out, ulong on,
-               ulong oc, ulong op, ulong oq, uint h, uint w, uint p, uint q,
-               uint k, uint pad_top, uint pad_left, uint rows, uint strips,
-               uint block, uint blocks, uint items, GEMM_LAST_PARAMS)
+conv_depthwise(__global const ELEM(TA) *restrict in,
+               __global const ELEM(TA) *restrict filters,
+               __global ELEM(TC) *restrict out, const struct sizes arg,
+               GEMM_LAST_PARAMS)
 {
+    USE_SIZES(arg)
     uint item = (uint)get_global_id(0);
-    if (item >= items)
+    if (item >= (uint)arg.items)
         return;
 #if FIRST
     const uint col0 = item % (q / VW) * VW;
@@ -111,9 +111,9 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     if (channel >= k)
         return;
 #endif
-    in += off_in + image * sn + channel * sc;
-    out += off_out + image * on + channel * oc;
-    filters += off_filters + (ulong)channel * TAPS;
+    in += arg.in.at + image * arg.in.n + channel * arg.in.c;
+    out += arg.out.at + image * arg.out.n + channel * arg.out.c;
+    filters += arg.filters + (ulong)channel * TAPS;
 
 #if FIRST
     value tap[TAPS];
@@ -146,7 +146,7 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
     const int last = clamp((int)((end - 1) * SH + R - 1) - (int)pad_top, 0,
                            (int)h - 1);
     int y = (int)(row0 * SH) - (int)pad_top;
-    __global const ELEM(TA) *line = in + clamp(y, 0, last) * (uint)sh;
+    __global const ELEM(TA) *line = in + clamp(y, 0, last) * sh;
     #pragma unroll
     for (int j = 0; j < VECTORS; j++)
         vector[j] = LOAD_RAW(VW, TA, line, at[j]);
@@ -167,7 +167,7 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
         for (int t = 0; t < SH; t++) {
             const bool is_in = (uint)y < h;
             y++;
-            line = in + clamp(y, 0, last) * (uint)sh;
+            line = in + clamp(y, 0, last) * sh;
 #if FIRST
             value column[COLUMNS];
             #pragma unroll
@@ -219,7 +219,7 @@ conv_depthwise(__global const ELEM(TA) *restrict in, ulong off_in, ulong sn,
             #pragma unroll
             for (int x = 0; x < TX; x++) {
                 const uint col = col0 + x, pixel = to_row * q + col;
-                const uint to = to_row * (uint)op + col * (uint)oq;
+                const uint to = to_row * op + col * oq;
                 if (!FIRST && col >= q)
                     break;
 #if FIRST

@@ -10,15 +10,12 @@
  *                     2 i + 1   taps 1 of row i
  *
  *               Columns likewise: TX is a multiple of SW.
- * Arguments     in: base, offset, strides along n, c, h, w; filters: base,
- *               offset; out: base, offset, strides along n, k, h, w; h, w of
- *               in; p, q of out; channels; padding above and left; the first
- *               SH rows, and TX columns, that hold a pixel, counted from the
- *               padding's edge; such rows in all, and columns; of a strip;
- *               strips of an image; vectors of channels that are neighbours
- *               among the items, and how many such blocks; items in all; the
- *               rest: gemm/gemm.clh. With VW > 1 channels are contiguous and
- *               pixels aligned to VW elements
+ * Arguments     in, filters, out: base; in one struct of ulong: in, out, the
+ *               sizes of conv/depthwise.clh, where rows are such of SH rows of
+ *               in; the first of them, and of TX columns, that hold a pixel,
+ *               counted from the padding's edge; such rows in all, and columns;
+ *               items in all; the rest: gemm/gemm.clh. With VW > 1 channels are
+ *               contiguous and pixels aligned to VW elements
  * Launch        local WG, global the items, rounded up to that, 1-D. Of the
  *               item's number the digits are, innermost first, FIRST 1
  *               (planes): columns, strip, channel, image; FIRST 0: vector of
@@ -51,19 +48,22 @@
 #define BEFORE ((S + SW - 1) / SW - 1)
 #define COLUMNS (TX / SW + BEFORE)
 
+struct sizes {
+    struct images in, out;
+    ulong SIZES, first_row, first_col, n_rows, n_cols, items;
+};
+
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
-conv_depthwise_data(__global ELEM(TC) *restrict in, ulong off_in, ulong sn,
-                    ulong sc, ulong sh, ulong sw,
+conv_depthwise_data(__global ELEM(TC) *restrict in,
                     __global const ELEM(TA) *restrict filters,
-                    ulong off_filters, __global const ELEM(TA) *restrict out,
-                    ulong off_out, ulong on, ulong oc, ulong op, ulong oq,
-                    uint h, uint w, uint p, uint q, uint k, uint pad_top,
-                    uint pad_left, uint first_row, uint first_col, uint n_rows,
-                    uint n_cols, uint rows, uint strips, uint block,
-                    uint blocks, uint items, GEMM_LAST_PARAMS)
+                    __global const ELEM(TA) *restrict out,
+                    const struct sizes arg, GEMM_LAST_PARAMS)
 {
+    USE_SIZES(arg)
+    const uint first_row = (uint)arg.first_row, first_col = (uint)arg.first_col;
+    const uint n_rows = (uint)arg.n_rows, n_cols = (uint)arg.n_cols;
     uint item = (uint)get_global_id(0);
-    if (item >= items)
+    if (item >= (uint)arg.items)
         return;
 #if FIRST
     const uint tile = item % n_cols;
@@ -82,9 +82,9 @@ conv_depthwise_data(__global ELEM(TC) *restrict in, ulong off_in, ulong sn,
     if (channel >= k)
         return;
 #endif
-    in += off_in + image * sn + channel * sc;
-    out += off_out + image * on + channel * oc;
-    filters += off_filters + (ulong)channel * TAPS;
+    in += arg.in.at + image * arg.in.n + channel * arg.in.c;
+    out += arg.out.at + image * arg.out.n + channel * arg.out.c;
+    filters += arg.filters + (ulong)channel * TAPS;
     values tap[TAPS];
     LOAD_TAPS(tap, filters)
 
@@ -95,7 +95,7 @@ conv_depthwise_data(__global ELEM(TC) *restrict in, ulong off_in, ulong sn,
     for (int j = 0; j < COLUMNS; j++) {
         const int col = (int)((first_col + tile) * (TX / SW)) + j - BEFORE;
         has[j] = (uint)col < q;
-        at[j] = has[j] ? (uint)col * (uint)oq : 0;
+        at[j] = has[j] ? (uint)col * oq : 0;
     }
 #define LOAD_ROW(to, i)                                                       \
     {                                                                         \
@@ -144,7 +144,7 @@ conv_depthwise_data(__global ELEM(TC) *restrict in, ulong off_in, ulong sn,
                                       tap[r * S + s], sum);
                 }
                 const uint col = (uint)(x0 + x);
-                const uint to = (uint)y * (uint)sh + col * (uint)sw;
+                const uint to = (uint)y * sh + col * sw;
                 if (col < w)
                     GEMM_STORE(VW, A, in, to, GEMM_YA(VW, sum, in, to), image,
                                (uint)y * w + col, channel);

@@ -12,12 +12,11 @@
  *                   filters; a group has up to 8 elements, whose parts are
  *                   shared by items that are 8 apart and added in a tree
  *               All orders are fixed.
- * Arguments     in, out: base, offset, strides along n, c, h, w; parts: sums,
- *               one set of filters after the other; h, w of in; p, q of out;
- *               channels; padding above and left; rows of a strip, strips of an
- *               image; columns of all, and of a group; vectors of a block, a
- *               power of two of at most WG, and how many blocks. With VW > 1
- *               channels are contiguous and pixels aligned to VW elements.
+ * Arguments     in: base; parts: sums, one set of filters after the other; out:
+ *               base; in one struct of ulong: in, out, the sizes of
+ *               conv/depthwise.clh, a block being a power of two of at most WG;
+ *               columns of all, and of a group. With VW > 1 channels are
+ *               contiguous and pixels aligned to VW elements.
  *               WHOLE: filters in place of parts, and gemm/gemm.clh's.
  *               conv_depthwise_join: filters: base, offset; parts, how many;
  *               elements of all filters; the rest: gemm/gemm.clh
@@ -84,20 +83,23 @@
 #define WHOLE_PARAMS
 #endif
 
+struct sizes {
+    struct images in, out;
+    ulong SIZES, columns, each;
+};
+
 __kernel __attribute__((reqd_work_group_size(WG, 1, 1))) XL_OF_WIDTH void
-conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
-                       ulong sn, ulong sc, ulong sh, ulong sw,
-                       __global const ELEM(TA) *restrict out, ulong off_out,
-                       ulong on, ulong oc, ulong op, ulong oq,
+conv_depthwise_filters(__global const ELEM(TA) *restrict in,
 #if WHOLE
-                       __global ELEM(TC) *filters, ulong off_filters,
+                       __global ELEM(TC) *filters,
 #else
                        __global SUM *restrict parts,
 #endif
-                       uint h, uint w, uint p, uint q, uint k, uint pad_top,
-                       uint pad_left, uint rows, uint strips, uint columns,
-                       uint each, uint block, uint blocks WHOLE_PARAMS)
+                       __global const ELEM(TA) *restrict out,
+                       const struct sizes arg WHOLE_PARAMS)
 {
+    USE_SIZES(arg)
+    const uint columns = (uint)arg.columns, each = (uint)arg.each;
     __local SUMV(VW) mem[HALF * OWN];
     const uint lid = (uint)get_local_id(0), group = (uint)get_group_id(0);
     const uint lane = lid / block, lanes = WG / block;
@@ -112,23 +114,22 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
     for (uint i = part * each + lane; i < end && channel < k; i += lanes) {
         const uint col = i % q, strip = i / q % strips, image = i / q / strips;
         const uint begin = strip * rows, stop = min(begin + rows, p);
-        __global const ELEM(TA) *from = in + (off_in + image * sn +
-                                              channel * sc);
-        __global const ELEM(TA) *to = out + (off_out + image * on +
-                                             channel * oc + col * oq);
+        __global const ELEM(TA) *from = in + (arg.in.at + image * arg.in.n +
+                                              channel * arg.in.c);
+        __global const ELEM(TA) *to = out + (arg.out.at + image * arg.out.n +
+                                             channel * arg.out.c + col * oq);
         uint at[S];
         bool has[S];
         #pragma unroll
         for (int s = 0; s < S; s++) {
             const int x = (int)(col * SW) + s - (int)pad_left;
             has[s] = (uint)x < w;
-            at[s] = has[s] ? (uint)x * (uint)sw : 0;
+            at[s] = has[s] ? (uint)x * sw : 0;
         }
 #define LOAD_ROW(x, y)                                                        \
     {                                                                         \
         const bool is_in = (uint)(y) < h;                                     \
-        __global const ELEM(TA) *line =                                       \
-            from + (is_in ? (uint)(y) : 0) * (uint)sh;                        \
+        __global const ELEM(TA) *line = from + (is_in ? (uint)(y) : 0) * sh;  \
         _Pragma("unroll")                                                     \
         for (int s = 0; s < S; s++)                                           \
             x[s] = has[s] && is_in ? LOAD_RAW(VW, TA, line, at[s])            \
@@ -151,7 +152,7 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
         _Pragma("unroll")                                                     \
         for (int r = 0; r < FRESH; r++)                                       \
             LOAD_ROW(fresh[r], y + (int)((row_ - begin) * SH) + KEPT + r)     \
-        gradient = LOAD_RAW(VW, TA, to, row_ * (uint)op);                     \
+        gradient = LOAD_RAW(VW, TA, to, row_ * op);                           \
     }
         LOAD_NEXT(begin)
         for (uint row = begin; row < stop; row++) {
@@ -178,7 +179,7 @@ conv_depthwise_filters(__global const ELEM(TA) *restrict in, ulong off_in,
     if (lane > 0 || channel >= k)
         return;
 #if WHOLE
-    filters += off_filters;
+    filters += arg.filters;
 #else
     parts += (ulong)part * k * TAPS;
 #endif

@@ -46,12 +46,17 @@ void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c)
         xl__define(s, "XL_USE_F64", 1);
 }
 
-void xl__conv_arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
+void xl__conv_arg_view(struct xl__step *s, unsigned slot, const xl_images *x)
 {
-    xl__arg_mem(s, slot);
     xl__arg_value_u64(s, slot - XL__CONV_A + XL__CONV_OFF_A);
     for (unsigned at = 0; at < XL__N_AT; at++)
         xl__arg_u64(s, x->stride[at]);
+}
+
+void xl__conv_arg_images(struct xl__step *s, unsigned slot, const xl_images *x)
+{
+    xl__arg_mem(s, slot);
+    xl__conv_arg_view(s, slot, x);
 }
 
 void xl__conv_arg_in(struct xl__step *s, const struct xl__conv_canonical *c)

@@ -151,7 +151,10 @@ size_t xl__conv_align(const xl_images *x, const size_t stride[XL__N_AT],
 
 /* Define the options of gemm/gemm.clh except XL_VW: TA, TC, TY. */
 void xl__conv_define(struct xl__step *s, const struct xl__conv_canonical *c);
-/* Memory, offset, strides along n, c, h, w: of in, of out. */
+/* Offset, strides along n, c, h, w. */
+enum { XL__CONV_VIEW = 1 + XL__N_AT };
+void xl__conv_arg_view(struct xl__step *s, unsigned slot, const xl_images *x);
+/* Memory and these: of in, of out. */
 void xl__conv_arg_images(struct xl__step *s, unsigned slot,
                          const xl_images *x);
 void xl__conv_arg_in(struct xl__step *s, const struct xl__conv_canonical *c);
@@ -185,6 +188,10 @@ const char *xl__depthwise_refused(const struct xl__limits *l,
 size_t xl__depthwise_registers(const struct xl__limits *l);
 /* Items of images, below which each has fewer columns (NV-74). */
 size_t xl__depthwise_few(const struct xl__limits *l);
+/* In, the memory `filters`, out and a `struct sizes`, whose members from
+ * `rows` on are `sizes`. */
+void xl__depthwise_args(struct xl__step *s, const struct xl__conv_canonical *c,
+                        unsigned filters, const size_t *sizes, size_t n);
 
 /* One op a pass: each has its own variants, tuned sets and auditions. */
 extern const struct xl__op xl__op_conv, xl__op_conv_data, xl__op_conv_filters;

@@ -211,18 +211,26 @@ static void define_options(const struct job *j, struct xl__step *s)
     xl__conv_define(s, j->c);
 }
 
-static void add_arguments(const struct job *j, struct xl__step *s)
+void xl__depthwise_args(struct xl__step *s, const struct xl__conv_canonical *c,
+                        unsigned filters, const size_t *sizes, size_t n)
 {
-    const xl_conv *d = j->d;
-    const size_t sizes[] = {d->h,      d->w,       j->c->p,     j->c->q,
-                            d->k,      d->pad_top, d->pad_left, j->rows,
-                            j->strips, j->block,   j->blocks,   j->items};
-    xl__conv_arg_in(s, j->c);
-    xl__conv_arg_filters(s, j->c);
-    xl__conv_arg_out(s, j->c);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        xl__arg_u32(s, sizes[i]);
-    xl__conv_arg_last(s, j->c);
+    const xl_conv *d = &c->d;
+    const unsigned in = xl__conv_slot_in(d);
+    const size_t shape[] = {d->h, d->w,       c->p,       c->q,
+                            d->k, d->pad_top, d->pad_left};
+    enum { SHAPE = sizeof shape / sizeof *shape };
+    xl__arg_mem(s, in);
+    xl__arg_mem(s, filters);
+    xl__arg_mem(s, XL__CONV_OUT);
+    xl__arg_words(s, 2 * XL__CONV_VIEW + 1 + SHAPE + n);
+    xl__conv_arg_view(s, in, &d->in);
+    xl__conv_arg_view(s, XL__CONV_OUT, &d->out);
+    xl__arg_value_u64(s,
+                      xl__conv_slot_filters(d) - XL__CONV_A + XL__CONV_OFF_A);
+    for (size_t i = 0; i < SHAPE; i++)
+        xl__arg_u64(s, shape[i]);
+    for (size_t i = 0; i < n; i++)
+        xl__arg_u64(s, sizes[i]);
 }
 
 static xl_status plan_steps(const struct xl__limits *l, const void *desc,
@@ -237,7 +245,10 @@ static xl_status plan_steps(const struct xl__limits *l, const void *desc,
     struct xl__step *s = xl__plan_add(p, "conv/depthwise.cl", "conv_depthwise",
                                       xl__round_up(j.items, j.wg), j.wg);
     define_options(&j, s);
-    add_arguments(&j, s);
+    const size_t sizes[] = {j.rows, j.strips, j.block, j.blocks, j.items};
+    xl__depthwise_args(s, j.c, xl__conv_slot_filters(j.d), sizes,
+                       sizeof sizes / sizeof *sizes);
+    xl__conv_arg_last(s, j.c);
     const struct xl__cost work = {
         .flop = p->flop,
         .flop_frac = xl__model(l, XL__M_conv_depthwise_frac),

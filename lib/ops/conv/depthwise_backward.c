@@ -321,15 +321,6 @@ static void define_options(const struct job *j, struct xl__step *s)
     xl__conv_define(s, j->c);
 }
 
-static void arg_sizes(struct xl__step *s, const size_t *sizes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        xl__arg_u32(s, sizes[i]);
-}
-#define ARG_SIZES(s, ...)                                                     \
-    arg_sizes(s, (const size_t[]){__VA_ARGS__},                               \
-              sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t))
-
 static void estimate(const struct xl__limits *l, const struct job *j,
                      struct xl__plan *p)
 {
@@ -362,12 +353,10 @@ static xl_status plan_data(const struct xl__limits *l, const void *desc,
     };
     xl__define_all(s, defines, sizeof defines / sizeof *defines);
     define_options(&j, s);
-    xl__conv_arg_in(s, j.c);
-    xl__conv_arg_filters(s, j.c);
-    xl__conv_arg_out(s, j.c);
-    ARG_SIZES(s, d->h, d->w, j.c->p, j.c->q, d->k, d->pad_top, d->pad_left,
-              j.top, j.left, j.n_rows, j.n_cols, j.rows, j.strips, j.block,
-              j.blocks, j.items);
+    const size_t sizes[] = {j.rows, j.strips, j.block,  j.blocks, j.top,
+                            j.left, j.n_rows, j.n_cols, j.items};
+    xl__depthwise_args(s, j.c, xl__conv_slot_filters(d), sizes,
+                       sizeof sizes / sizeof *sizes);
     xl__conv_arg_last(s, j.c);
     estimate(l, &j, p);
     return XL_OK;
@@ -383,7 +372,8 @@ static void add_join(const struct job *j, struct xl__plan *p)
     define_options(j, s);
     xl__conv_arg_filters(s, j->c);
     xl__arg_mem(s, XL__MEM_SCRATCH);
-    ARG_SIZES(s, j->parts, elems);
+    xl__arg_u32(s, j->parts);
+    xl__arg_u32(s, elems);
     xl__conv_arg_last(s, j->c);
 }
 
@@ -402,14 +392,11 @@ static xl_status plan_filters(const struct xl__limits *l, const void *desc,
     s->local_mem_bytes = local_bytes(&j, j.vw, j.wg);
     define_options(&j, s);
     xl__define(s, "WHOLE", j.whole);
-    xl__conv_arg_in(s, j.c);
-    xl__conv_arg_out(s, j.c);
-    if (j.whole)
-        xl__conv_arg_filters(s, j.c);
-    else
-        xl__arg_mem(s, XL__MEM_SCRATCH);
-    ARG_SIZES(s, d->h, d->w, j.c->p, j.c->q, d->k, d->pad_top, d->pad_left,
-              j.rows, j.strips, j.columns, j.each, j.block, j.blocks);
+    const size_t sizes[] = {j.rows,   j.strips,  j.block,
+                            j.blocks, j.columns, j.each};
+    xl__depthwise_args(s, j.c,
+                       j.whole ? xl__conv_slot_filters(d) : XL__MEM_SCRATCH,
+                       sizes, sizeof sizes / sizeof *sizes);
     if (j.whole) {
         xl__conv_arg_last(s, j.c);
     } else {
