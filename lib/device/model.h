@@ -179,6 +179,8 @@ struct xl__wgmma_model {
     double load_bytes;    /* from the cache, per clock of a unit */
     double uneven_cost;   /* fraction of load_bytes lost by tiles that begin
                              inside a line */
+    double outside_clocks; /* of a line of a box that is outside of the matrix,
+                              where each group has such lines */
     double blend;         /* exponent with which overlapping times combine */
     double no_overlap;    /* four warps that no others overlap with */
     double promotion;     /* sums that leave the engine */

@@ -70,6 +70,7 @@ static const struct xl__wgmma_model wgmma = { /* NV-34 */
     .rows_cost = 1.5, /* NV-79 */
     .load_bytes = 88,
     .uneven_cost = 0.36, /* NV-52, NV-78 */
+    .outside_clocks = 7, /* NV-81 */
     .blend = 4,
     .no_overlap = 1.02,
     .promotion = 1.1,

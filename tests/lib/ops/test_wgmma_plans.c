@@ -223,6 +223,40 @@ static void model_fits(void **state)
     xl__limits_clear(&l);
 }
 
+/* One row, in a box of 64 lines or of 8: NV-81. */
+static void model_outside(void **state)
+{
+    static const struct {
+        size_t bn, parts;
+        bool is_swapped;
+        double us;
+    } seen[] = {{8, 1, true, 31.4}, {16, 1, true, 31.3}, {64, 1, true, 58},
+                {32, 1, false, 70}, {16, 1, false, 128}, {8, 1, false, 234}};
+    struct xl__limits l;
+    struct xl__gemm_canonical c;
+    (void)state;
+    test_h200_limits(&l);
+    rows_of(1, 4096, 14336, &c);
+    struct xl__wgmma_job j = job_of(&c);
+    j.b.across = false;
+    j.b.line = c.g.k;
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        const struct xl__wgmma_tile t = {.bm = 64,
+                                         .bn = seen[i].bn,
+                                         .bk = 64,
+                                         .stages = 12,
+                                         .band = 8,
+                                         .parts = 1,
+                                         .is_swapped = seen[i].is_swapped};
+        struct xl__wgmma_tiling v;
+        const char *bound;
+        assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
+        const double us = xl__wgmma_ns(&l, &v, &bound) / 1000;
+        assert_true(us > 0.75 * seen[i].us && us < 1.33 * seen[i].us);
+    }
+    xl__limits_clear(&l);
+}
+
 /* Cut tiles that took longer than whole ones: NV-50. */
 static void model_cuts(void **state)
 {
@@ -780,11 +814,12 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_words),      cmocka_unit_test(map_refused),
         cmocka_unit_test(model_picks),    cmocka_unit_test(model_thin),
-        cmocka_unit_test(model_fits),     cmocka_unit_test(model_cuts),
-        cmocka_unit_test(model_rereads),  cmocka_unit_test(short_products),
-        cmocka_unit_test(epilogue_forms), cmocka_unit_test(few_rows),
-        cmocka_unit_test(rounded),        cmocka_unit_test(plans),
-        cmocka_unit_test(equal_parts),    cmocka_unit_test(refused),
+        cmocka_unit_test(model_fits),     cmocka_unit_test(model_outside),
+        cmocka_unit_test(model_cuts),     cmocka_unit_test(model_rereads),
+        cmocka_unit_test(short_products), cmocka_unit_test(epilogue_forms),
+        cmocka_unit_test(few_rows),       cmocka_unit_test(rounded),
+        cmocka_unit_test(plans),          cmocka_unit_test(equal_parts),
+        cmocka_unit_test(refused),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("wgmma", tests, NULL, NULL);

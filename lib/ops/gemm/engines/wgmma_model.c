@@ -353,6 +353,15 @@ static double uneven_frac(const struct xl__wgmma_tiling *v)
                : 0;
 }
 
+/* Lines of an operand's box that are outside of it in every tile. */
+static double outside_lines(const struct xl__wgmma_operand *operand,
+                            size_t lines, size_t box)
+{
+    return operand->across || operand->windows || lines >= box
+               ? 0
+               : (double)(box - lines);
+}
+
 /* Clocks of one stage of a tile. Instructions read A's rows and B from
  * local memory each time; A that lies along k costs more (NV-79). */
 static double stage_clocks(const struct xl__wgmma_model *c,
@@ -376,7 +385,9 @@ static double stage_clocks(const struct xl__wgmma_model *c,
         planes * (planes + 1) / TERMS_OF * fmax(multiply, operands);
     const double load =
         (double)stage_bytes(v) /
-        (c->load_bytes * (1 - c->uneven_cost * uneven_frac(v)));
+            (c->load_bytes * (1 - c->uneven_cost * uneven_frac(v))) +
+        c->outside_clocks * (outside_lines(v->a, v->m, v->t.bm) +
+                             outside_lines(v->b, v->n, v->t.bn));
     return xl__overlap_ns(compute, load, c->blend) *
            (v->t.bm == v->op->m ? c->no_overlap : 1) *
            (v->job->promotes ? c->promotion : 1);
