@@ -44,13 +44,20 @@ static const struct xl__hook_words {
 struct xl__epilogue_operand {
     xl_dtype dtype; /* of a scalar: XL_F32 or XL_I32 */
     bool is_scalar;
+    bool is_aligned; /* elements that are contiguous along one dimension are
+                        aligned to XL__EPILOGUE_ALIGN of them, wherever it
+                        begins */
     /* The class of each stride: 0 broadcast, 1 contiguous, 2 any other. The
      * strides themselves are values of the call. */
     size_t stride[XL__N_ALONG];
 };
 
-/* Operands at most: those of a caller, and two that an op adds. */
-enum { XL__EPILOGUE_OPERANDS = XL_EPILOGUE_MAX_BINDINGS + 2 };
+/* Operands at most: those of a caller, and two that an op adds. The widest
+ * vector of them. */
+enum {
+    XL__EPILOGUE_OPERANDS = XL_EPILOGUE_MAX_BINDINGS + 2,
+    XL__EPILOGUE_ALIGN = 16
+};
 
 /* Values of a call for operand k, from value + k XL__EPILOGUE_VALUES on: its
  * offset, or its value if it is a scalar; its strides. */
@@ -113,19 +120,31 @@ void xl__epilogue_text_eval(const struct xl__epilogue_text *s, xl_dtype dtype,
 /* Add the epilogue to a step (plan.c): its text, its defines and its
  * arguments. Defines: EPILOGUE=1, and for each tensor k
  *
- *   E<k>   column stride: 0 broadcast, 1 contiguous, 2 any other
+ *   E<k>   column stride: 0 broadcast, 1 contiguous, 3 contiguous and aligned,
+ *          2 any other
  *   EI<k>  row stride: 0 broadcast, 1 any other
+ *   EZ<k>  strides along the batch: 0 broadcast, 1 any other
  *
- * and for a prologue PROLOGUE=1, P<k> and PI<k>.
+ * and for a prologue PROLOGUE=1, P<k>, PI<k> and PZ<k>.
  *
  * With two axes of a batch, `inner` products along the second, EO=1 and inner
  * as the first argument; one axis: 0. Arguments: of a tensor its memory, its
- * offset and its strides along batch, rows and columns, with EO also along the
- * outer axis; of a scalar its value. Operand k is call.mem[mem + k] and the
- * values from call.value[value + k XL__EPILOGUE_VALUES] on. `swapped`: the kernel's rows are the
- * result's columns. No effect for a NULL epilogue. */
+ * offset and, of its strides along batch, with EO outer axis, rows and
+ * columns, those that the defines do not give; of a scalar its value. Operand
+ * k is call.mem[mem + k] and the values from call.value[value + k
+ * XL__EPILOGUE_VALUES] on. `swapped`: the kernel's rows are the result's
+ * columns. No effect for a NULL epilogue. */
 void xl__arg_epilogue(struct xl__step *step, const struct xl__epilogue_text *s,
                       unsigned mem, unsigned value, size_t inner,
                       bool swapped);
+/* Number of operands that are the same in all rows of a product and differ
+ * along its columns: XL_EPILOGUE_FETCHED of cl/common/epilogue.clh. 0 for a
+ * NULL epilogue. */
+unsigned xl__epilogue_fetched(const struct xl__epilogue_text *s, bool swapped);
+/* Can a value of this type be one of them? */
+static inline bool xl__epilogue_is_fetched(xl_dtype dtype, bool is_scalar)
+{
+    return !is_scalar && dtype != XL_BOOL;
+}
 
 #endif

@@ -239,23 +239,67 @@ void xl__define_cooperative(struct xl__step *s, const xl_matrix_op *op)
         xl__step_add_option(s, "-cl-std=CL3.0");
 }
 
-/* E<k>, EI<k>: whether tensor k is broadcast, contiguous or strided along the
- * kernel's columns and rows (epilogue.h). */
-static void define_layout(struct xl__step *s, char letter, unsigned k,
-                          size_t row_stride, size_t col_stride)
+/* The dimensions of a kernel's rows and columns. */
+static unsigned along_rows(bool swapped)
+{
+    return swapped ? XL__ALONG_COLS : XL__ALONG_ROWS;
+}
+
+static unsigned along_cols(bool swapped)
+{
+    return swapped ? XL__ALONG_ROWS : XL__ALONG_COLS;
+}
+
+static void define_of(struct xl__step *s, char letter, const char *along,
+                      unsigned k, long value)
 {
     char name[16];
-    xl__strfmt(name, sizeof name, "%c%u", letter, k);
-    xl__define(s, name, col_stride <= 1 ? (long)col_stride : 2);
-    xl__strfmt(name, sizeof name, "%cI%u", letter, k);
-    xl__define(s, name, row_stride > 0);
+    xl__strfmt(name, sizeof name, "%c%s%u", letter, along, k);
+    xl__define(s, name, value);
+}
+
+/* Tensor k: its layout and the strides that this does not give (epilogue.h),
+ * `from` being the value slot of the first of them. */
+static void arg_view(struct xl__step *s, char letter, unsigned k,
+                     const struct xl__epilogue_operand *o, unsigned from,
+                     bool has_outer, bool swapped)
+{
+    enum { STRIDED = 2, ALIGNED };
+    const unsigned rows = along_rows(swapped), cols = along_cols(swapped);
+    const bool by_product = o->stride[XL__ALONG_BATCH] > 0 ||
+                            (has_outer && o->stride[XL__ALONG_OUTER] > 0);
+    const size_t step = o->stride[cols];
+    define_of(s, letter, "", k,
+              step > 1                     ? STRIDED
+              : step == 1 && o->is_aligned ? ALIGNED
+                                           : (long)step);
+    define_of(s, letter, "I", k, o->stride[rows] > 0);
+    define_of(s, letter, "Z", k, by_product);
+    if (by_product)
+        xl__arg_value_u64(s, from + XL__ALONG_BATCH);
+    if (by_product && has_outer)
+        xl__arg_value_u64(s, from + XL__ALONG_OUTER);
+    if (o->stride[rows] > 0)
+        xl__arg_value_u64(s, from + rows);
+    if (step > 1)
+        xl__arg_value_u64(s, from + cols);
+}
+
+unsigned xl__epilogue_fetched(const struct xl__epilogue_text *s, bool swapped)
+{
+    unsigned n = 0;
+    for (unsigned k = 0; s && k < s->n_operands; k++) {
+        const struct xl__epilogue_operand *o = &s->operand[k];
+        n += xl__epilogue_is_fetched(o->dtype, o->is_scalar) &&
+             o->stride[along_rows(swapped)] == 0 &&
+             o->stride[along_cols(swapped)] > 0;
+    }
+    return n;
 }
 
 void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
                       unsigned mem, unsigned value, size_t inner, bool swapped)
 {
-    const unsigned rows = swapped ? XL__ALONG_COLS : XL__ALONG_ROWS;
-    const unsigned cols = swapped ? XL__ALONG_ROWS : XL__ALONG_COLS;
     if (!text)
         return;
     const struct xl__hook_words *words = &xl__hook_words[text->hook];
@@ -268,7 +312,6 @@ void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
     for (unsigned k = 0; k < text->n_operands; k++) {
         const struct xl__epilogue_operand *o = &text->operand[k];
         const unsigned at = value + k * XL__EPILOGUE_VALUES + XL__EPILOGUE_AT;
-        const unsigned stride = at + XL__EPILOGUE_STRIDE;
         if (o->is_scalar) {
             if (o->dtype == XL_I32)
                 xl__arg_value_i32(s, at);
@@ -276,14 +319,10 @@ void xl__arg_epilogue(struct xl__step *s, const struct xl__epilogue_text *text,
                 xl__arg_value_f32(s, at);
             continue;
         }
-        define_layout(s, words->layout, k, o->stride[rows], o->stride[cols]);
         xl__arg_mem(s, mem + k);
         xl__arg_value_u64(s, at);
-        xl__arg_value_u64(s, stride + XL__ALONG_BATCH);
-        xl__arg_value_u64(s, stride + rows);
-        xl__arg_value_u64(s, stride + cols);
-        if (inner > 0)
-            xl__arg_value_u64(s, stride + XL__ALONG_OUTER);
+        arg_view(s, words->layout, k, o, at + XL__EPILOGUE_STRIDE, inner > 0,
+                 swapped);
     }
 }
 

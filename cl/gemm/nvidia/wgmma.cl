@@ -33,7 +33,7 @@
  * Launch        local 128 NC + PRODUCERS, global that times groups, no more than
  *               compute units. 1-D, not sliced
  * Local memory  ST PLANES (128 TM + 128 TN, TN to the next 64 if across); FORM
- *               0: 2 TM TN, else 8192 NC; 16 ST
+ *               0: 2 TM TN, else 8192 NC; 16 ST; KEPT_OPERANDS 4 NC TN
  * -D            TM, TN (common/nvidia/wgmma_ptx.clh), TK 128 bytes of
  *               elements, ST stages, GR tile rows of a band; TI as what
  *               is multiplied (common/nvidia/wgmma_ptx.clh); UA, UB contiguous
@@ -50,7 +50,7 @@
  *               XL_SPIN_LIMIT: common/nvidia/tma.clh
  * Needs         sm_90a
  * Cost          2 m n k flop, times PLANES (PLANES + 1) / 2
- * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32 */
+ * Source        PTX ISA 9.0; Osama et al. 2023 (CUT); NV-30, NV-31, NV-32, NV-82 */
 #include "gemm/nvidia/wgmma_ring.clh"
 #include "common/nvidia/wgmma_ptx.clh"
 
@@ -107,7 +107,8 @@
 /* -- a tile's sums to C --------------------------------------------------- */
 
 /* Groups g and h of 8 columns, the pair-th 16, into slices of 64 columns that
- * are `apart` bytes apart. swizzled: the lane's chunk of the first. */
+ * are `apart` bytes apart. swizzled: the lane's chunk of the first. column: the
+ * lane's first one, in the operands of the epilogue that are kept. */
 #define PUT_PAIR(d, apart, pair, g, h)                                        \
     xl_put_16x16(to + (pair) / 4 * (apart) + (swizzled ^ (pair) % 4 * 32),    \
                  PAIR_OF(d##g##_0, d##g##_1, here.row, g),                    \
@@ -115,7 +116,8 @@
                  PAIR_OF(d##h##_0, d##h##_1, here.row, h),                    \
                  PAIR_OF(d##h##_2, d##h##_3, here.below, h));
 #define PAIR_OF(x, y, row, g)                                                 \
-    round_pair(XL_EPILOGUE_OF(2, (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z,  \
+    round_pair(XL_EPILOGUE_OF(2, A, column + (g) * 8, APART_OPERANDS,         \
+                              (float2)(TO_FLOAT(x), TO_FLOAT(y)), here.z,     \
                               row, min(here.col + (g) * 8, here.last)))
 
 #if FORM < 2
@@ -143,6 +145,28 @@ static inline uint round_pair(float2 v)
 {
     return xl_pair(TC, v.x, v.y);
 }
+
+#if KEPT_OPERANDS
+#define APART_OPERANDS TN
+
+/* The epilogue's operands of a tile's columns: an item has some of them in
+ * registers while sums are computed, so that no store waits for memory, and
+ * then gives them to its group of warps. */
+static inline void keep_operands(const uint fetched[FETCHES][KEPT_OPERANDS],
+                                 uint item, __local uint *kept)
+{
+    #pragma unroll
+    for (uint i = 0; i < FETCHES; i++, item += 128) {
+        #pragma unroll
+        for (uint k = 0; k < KEPT_OPERANDS; k++) {
+            if (item < TN)
+                kept[k * TN + item] = fetched[i][k];
+        }
+    }
+}
+#else
+#define APART_OPERANDS 0
+#endif
 #endif
 
 #if FORM == 0
@@ -346,9 +370,28 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
         __local SUM *kept =
             (__local SUM *)(mem + KEEP_AT) + lid / 32 * KEPT_WORDS;
 #endif
+#if KEPT_OPERANDS
+        __local uint *operands =
+            (__local uint *)(mem + OPERANDS_AT) + four * (KEPT_OPERANDS * TN);
+        __local const uint *column = operands + lane % 4 * 2;
+        uint kept_n0 = UINT_MAX, kept_z = 0;
+#elif FORM < 2
+        __local const uint *column = 0;
+#endif
         do {
             const struct tile p = locate_tile(w.tile, GRID, INVERSE);
             const uint n = STAGES(w, p);
+#if KEPT_OPERANDS
+            const bool is_kept = p.n0 == kept_n0 && p.z == kept_z;
+            uint fetched[FETCHES][KEPT_OPERANDS];
+            if (!is_kept) {
+                #pragma unroll
+                for (uint i = 0; i < FETCHES; i++)
+                    XL_EPILOGUE_FETCH(fetched[i], p.z,
+                                      min(p.n0 + i * 128 + lid % 128,
+                                          SIZES.y - 1));
+            }
+#endif
 #if PROMOTE
             WG_GROUPS(CLEAR_GROUP, RESULT)
             #pragma unroll 1
@@ -409,6 +452,17 @@ gemm_wgmma(const ulong16 head, A_PARAMS,
             if (alpha != 1) {
                 WG_GROUPS(SCALE_GROUP, RESULT)
             }
+#if KEPT_OPERANDS
+            if (!is_kept) {
+#if FORM == 1 /* there is no barrier behind the tile before */
+                xl_named_sync(four + 1, 128);
+#endif
+                keep_operands(fetched, lid % 128, operands);
+                xl_named_sync(four + 1, 128);
+                kept_n0 = p.n0;
+                kept_z = p.z;
+            }
+#endif
 #endif
 #if FORM == 0
             if (stores)

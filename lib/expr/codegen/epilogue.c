@@ -381,19 +381,25 @@ static void write_comment(struct epilogue_writer *w)
     xl__str_add(out, " */\n");
 }
 
-/* The layout of operand k along columns (E<k>: 0 one value, 1 contiguous, 2
- * strided) and rows (EI<k>: 0 one value, 1 not) is defined by the op; that of
- * a prologue has the letter P. The text has defaults, so that it compiles by
- * itself. */
-static void write_layout_defaults(struct epilogue_writer *w)
+static void write_default(struct epilogue_writer *w, const char *along,
+                          unsigned k, int value)
 {
     const char c = names_of(w)->layout;
+    xl__str_printf(w->m.out, "#ifndef %c%s%u\n#define %c%s%u %d\n#endif\n", c,
+                   along, k, c, along, k, value);
+}
+
+/* The layout of operand k along columns (E<k>), rows (EI<k>) and products
+ * (EZ<k>) is defined by the op (runtime/epilogue.h); that of a prologue has
+ * the letter P. The text has defaults, so that it compiles by itself. */
+static void write_layout_defaults(struct epilogue_writer *w)
+{
     for (unsigned k = 0; k < w->ep->n; k++) {
-        if (!w->ep->operand[k].is_scalar)
-            xl__str_printf(w->m.out,
-                           "#ifndef %c%u\n#define %c%u 2\n#endif\n"
-                           "#ifndef %cI%u\n#define %cI%u 1\n#endif\n",
-                           c, k, c, k, c, k, c, k);
+        if (w->ep->operand[k].is_scalar)
+            continue;
+        write_default(w, "", k, 2);
+        write_default(w, "I", k, 1);
+        write_default(w, "Z", k, 1);
     }
     xl__str_add(w->m.out, "#include \"expr/epilogue_operands.clh\"\n");
 }
@@ -414,44 +420,96 @@ static void write_params(struct epilogue_writer *w)
         else
             xl__str_printf(out,
                            " \\\n    , __global const %s *%s%u "
-                           "XL_EP_VIEW_PARAMS(%s, %u)",
+                           "XL_EP_VIEW_PARAMS(%s, %c, %u)",
                            xl__opencl_elem_type((xl_dtype)o->dtype), p, k, p,
-                           k);
+                           names_of(w)->layout, k);
     }
     xl__str_printf(out, "\n#define XL_%s_ARGS XL_EP_INNER_ARG(%s)", define, p);
-    for (unsigned k = 0; k < w->ep->n; k++)
-        xl__str_printf(out,
-                       w->ep->operand[k].is_scalar
-                           ? " \\\n    , %s%u"
-                           : " \\\n    , %s%u XL_EP_VIEW_ARGS(%s, %u)",
-                       p, k, p, k);
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        xl__str_printf(out, " \\\n    , %s%u", p, k);
+        if (!w->ep->operand[k].is_scalar)
+            xl__str_printf(out, " XL_EP_VIEW_ARGS(%s, %c, %u)", p,
+                           names_of(w)->layout, k);
+    }
     xl__str_add(out, "\n\n");
+}
+
+/* Can the operand be fetched for a column? */
+static bool is_fetched(const struct epilogue_writer *w, unsigned k)
+{
+    return w->ep->hook == XL__EPILOGUE &&
+           xl__epilogue_is_fetched((xl_dtype)w->ep->operand[k].dtype,
+                                   w->ep->operand[k].is_scalar);
+}
+
+/* XL_EP_SLOT<k>: which of the fetched elements of a column is that of operand
+ * k. The last one is their number. */
+static void write_fetch(struct epilogue_writer *w)
+{
+    struct xl__emit *m = &w->m;
+    if (w->ep->hook == XL__PROLOGUE)
+        return;
+    xl__str_add(m->out, "#define XL_EP_SLOT0 0\n");
+    for (unsigned k = 0; k < w->ep->n; k++)
+        xl__str_printf(m->out,
+                       is_fetched(w, k)
+                           ? "#define XL_EP_SLOT%u (XL_EP_SLOT%u + "
+                             "XL_EP_OF_COLUMN(E, %u))\n"
+                           : "#define XL_EP_SLOT%u XL_EP_SLOT%u\n",
+                       k + 1, k, k);
+    xl__str_printf(m->out,
+                   "#define XL_EPILOGUE_FETCHED XL_EP_SLOT%u\n"
+                   "static inline __attribute__((always_inline)) void "
+                   "xl_epilogue_fetch(\n"
+                   "    uint *to, const ulong z, const ulong j "
+                   "XL_EPILOGUE_PARAMS)\n{\n",
+                   w->ep->n);
+    m->indent = 1;
+    xl__emit_line(m, "const ulong i = 0;");
+    for (unsigned k = 0; k < w->ep->n; k++) {
+        if (!is_fetched(w, k))
+            continue;
+        xl__emit_line(m, "if (XL_EP_OF_COLUMN(E, %u))", k);
+        xl__emit_line(m,
+                      "    to[XL_EP_SLOT%u] = "
+                      "as_uint(xl_load_%s_1(XL_EP_AT(ep, E, %u), 0));",
+                      k, xl_dtype_name((xl_dtype)w->ep->operand[k].dtype), k);
+    }
+    m->indent = 0;
+    xl__str_add(m->out, "}\n");
 }
 
 /* The macros that an op's kernel uses: XL_EPILOGUE_OF gives the value of N
  * elements, XL_EPILOGUE stores it. */
 static void write_call(struct epilogue_writer *w)
 {
-    const char *define = names_of(w)->define;
-    xl__str_printf(w->m.out,
-                   "#define XL_%s_OF(N, y, z, i, j) \\\n"
-                   "    XL_CAT(xl_%s_of_, N)(y, z, i, j XL_%s_ARGS)\n",
-                   define, names_of(w)->name, define);
-    if (w->ep->hook == XL__PROLOGUE)
+    if (w->ep->hook == XL__PROLOGUE) {
+        xl__str_add(w->m.out,
+                    "#define XL_PROLOGUE_OF(N, x, z, i, j) \\\n"
+                    "    XL_CAT(xl_prologue_of_, N)(0, 0, 0, x, z, i, j "
+                    "XL_PROLOGUE_ARGS)\n");
         return;
-    xl__str_printf(w->m.out,
-                   "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
-                   "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), "
-                   "\\\n"
-                   "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
-                   "XL_EPILOGUE_ARGS)\n",
-                   xl__opencl_elem_type(w->ep->dtype));
+    }
+    xl__str_printf(
+        w->m.out,
+        "#define XL_EPILOGUE_FETCH(to, z, j) \\\n"
+        "    xl_epilogue_fetch(to, z, j XL_EPILOGUE_ARGS)\n"
+        "#define XL_EPILOGUE_OF(N, A, kept, apart, y, z, i, j) \\\n"
+        "    XL_CAT(xl_epilogue_of_, N)(XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), "
+        "kept, "
+        "apart, \\\n"
+        "        y, z, i, j XL_EPILOGUE_ARGS)\n"
+        "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
+        "    XL_CAT(xl_epilogue_, N)((__global %s *)(p) + (at), \\\n"
+        "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
+        "XL_EPILOGUE_ARGS)\n",
+        xl__opencl_elem_type(w->ep->dtype));
 }
 
 /* -- a function ----------------------------------------------------------- */
 
-/* Load operand k into its variable: a broadcast, a contiguous or a strided
- * load, by E<k>. */
+/* Load operand k into its variable: what was fetched, or by E<k> a broadcast,
+ * a contiguous or a strided load. */
 static void write_load(struct epilogue_writer *w, unsigned k)
 {
     struct xl__emit *m = &w->m;
@@ -467,18 +525,26 @@ static void write_load(struct epilogue_writer *w, unsigned k)
     }
     xl__emit_line(m, "__global const %s *m%u = XL_EP_AT(%s, %c, %u);", elem, k,
                   p, c, k);
+    xl__emit_line(m, "const %s v%u =", type, node);
+    if (is_fetched(w, k)) {
+        xl__emit_line(m, "    apart && XL_EP_OF_COLUMN(E, %u)", k);
+        xl__emit_line(m,
+                      "    ? *(__local const %s *)(kept + XL_EP_SLOT%u * "
+                      "apart) :",
+                      type, k);
+    }
     if (m->vw == 1) {
-        xl__emit_line(m, "const %s v%u = xl_load_%s_1(m%u, 0);", type, node,
-                      name, k);
+        xl__emit_line(m, "    xl_load_%s_1(m%u, 0);", name, k);
         return;
     }
-    xl__emit_line(m, "const %s v%u =", type, node);
     xl__emit_line(m, "    %c%u == 0 ? (%s)(%sxl_load_%s_1(m%u, 0))", c, k,
                   type, dtype == XL_BOOL ? "-" : "", name, k);
-    xl__emit_line(m, "    : %c%u == 1 ? xl_load_%s_%u(m%u, 0)", c, k, name,
+    xl__emit_line(m, "    : %c%u == 3 && aligned ? xl_loada_%s_%u(m%u, 0)", c,
+                  k, name, m->vw, k);
+    xl__emit_line(m, "    : %c%u != 2 ? xl_load_%s_%u(m%u, 0)", c, k, name,
                   m->vw, k);
-    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, %s%u_j);", name, m->vw, k,
-                  p, k);
+    xl__emit_line(m, "    : xl_loads_%s_%u(m%u, 0, XL_EP_STEP(%s, %c, %u));",
+                  name, m->vw, k, p, c, k);
 }
 
 static void write_return(struct epilogue_writer *w)
@@ -497,7 +563,7 @@ static void write_store(struct epilogue_writer *w)
     const xl_dtype dtype = w->ep->dtype;
     const char *name = xl_dtype_name(dtype);
     xl__emit_line(m,
-                  "const %s x = xl_epilogue_of_%u(y, z, i, j "
+                  "const %s x = xl_epilogue_of_%u(aligned, 0, 0, y, z, i, j "
                   "XL_EPILOGUE_ARGS);",
                   xl__emit_type(m->g, xl__register_type(dtype), m->vw), m->vw);
     if (m->vw == 1) {
@@ -520,6 +586,8 @@ static void write_value_function(struct epilogue_writer *w, unsigned width)
     xl__str_printf(m->out,
                    "static inline __attribute__((always_inline)) %s "
                    "xl_%s_of_%u(\n"
+                   "    const int aligned, __local const uint *kept, const "
+                   "uint apart,\n"
                    "    const %s y, const ulong z, const ulong i, const "
                    "ulong j XL_%s_PARAMS)\n{\n",
                    xl__emit_type(m->g, xl__register_type(w->ep->dtype), width),
@@ -569,6 +637,7 @@ static void write_text(struct epilogue_writer *w)
     xl__emit_includes(&w->m);
     write_layout_defaults(w);
     write_params(w);
+    write_fetch(w);
     write_functions(w, 1);
     for (unsigned width = 2; width <= XL__EXPR_MAX_VW; width *= 2) {
         xl__str_printf(w->m.out, "#%sif XL_VW == %u\n", width > 2 ? "el" : "",
@@ -633,6 +702,7 @@ struct epilogue_key {
     struct key_operand {
         struct xl__epilogue_binding as;
         size_t stride[XL__N_ALONG]; /* classes */
+        size_t is_aligned;
     } operand[XL__EPILOGUE_OPERANDS];
 };
 
@@ -669,6 +739,21 @@ static xl_status set_name(struct xl__epilogue_binding *to, const xl_binding *b,
     return XL_OK;
 }
 
+/* Are vectors of neighbours aligned from a multiple of their width on? Where
+ * an SVM pointer points is not known. */
+static bool is_aligned(const xl_tensor *t, const size_t stride[XL__N_ALONG])
+{
+    size_t bits = t->offset;
+    bool has_neighbours = false;
+    for (unsigned along = 0; along < XL__N_ALONG; along++) {
+        if (stride[along] == 1 && !has_neighbours)
+            has_neighbours = true;
+        else
+            bits |= stride[along];
+    }
+    return !t->mem.svm && has_neighbours && bits % XL__EPILOGUE_ALIGN == 0;
+}
+
 /* Sets *fits to whether all operands broadcast over the result. */
 static xl_status set_key(const struct xl__epilogue_request *want,
                          struct epilogue_key *key, bool *fits,
@@ -686,6 +771,9 @@ static xl_status set_key(const struct xl__epilogue_request *want,
         size_t *stride = key->operand[k].stride;
         TRY(set_name(&key->operand[k].as, &ep->bindings[k], e));
         *fits &= xl__epilogue_strides(&ep->bindings[k], want->size, stride);
+        key->operand[k].is_aligned =
+            !ep->bindings[k].is_scalar &&
+            is_aligned(&ep->bindings[k].tensor, stride);
         for (unsigned along = 0; along < XL__N_ALONG; along++)
             stride[along] = xl__min_size(stride[along], 2);
     }
@@ -799,6 +887,7 @@ static struct xl__epilogue_text *new_entry(struct xl__epilogue_graph *ep,
         struct xl__epilogue_operand *o = &m->s.operand[k];
         o->dtype = (xl_dtype)key->operand[k].as.dtype;
         o->is_scalar = key->operand[k].as.is_scalar != 0;
+        o->is_aligned = key->operand[k].is_aligned != 0;
         memcpy(o->stride, key->operand[k].stride, sizeof o->stride);
     }
     return &m->s;

@@ -117,6 +117,14 @@ static size_t item_registers(const struct job *j, size_t vw, size_t tx)
     return PLAIN + ((taps + sums) * value + loads * bytes) / sizeof(float);
 }
 
+/* Of its epilogue, for values and operands: some of them stay in memory. So
+ * many leave two columns of stride 2 and four of stride 1: NV-82. */
+static size_t epilogue_registers(const struct job *j, size_t vw)
+{
+    enum { VECTORS = 7 };
+    return j->c->snippet ? VECTORS * vw : 0;
+}
+
 size_t xl__depthwise_registers(const struct xl__limits *l)
 {
     enum { FEW_LANES = 16, OF_FEW = 112, USUAL = 160 };
@@ -181,7 +189,9 @@ static void choose_tunables(const struct xl__limits *l, const void *desc,
     size_t tx = j.first ? 1 : MOST_COLUMNS;
     while (vw > 1 && item_registers(&j, vw, tx) > most)
         vw /= 2;
-    while (tx > 1 && (item_registers(&j, vw, tx) > most || tx / 2 >= j.c->q))
+    while (tx > 1 &&
+           (item_registers(&j, vw, tx) + epilogue_registers(&j, vw) > most ||
+            tx / 2 >= j.c->q))
         tx /= 2;
     *out = (struct xl__params){.source = "model"};
     out->value[AT_VW] = (int)vw;

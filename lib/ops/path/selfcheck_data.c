@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/numbers.h"
 
 enum { SEED_OPERANDS = 64 };
 
@@ -66,7 +67,8 @@ static size_t shrink_strides(const size_t size[XL__N_ALONG],
     for (unsigned along = XL__N_ALONG; along-- > 0;) {
         if (o->stride[along] <= 1)
             continue;
-        o->stride[along] = xl__max_size(2, reach);
+        o->stride[along] = xl__round_up(
+            xl__max_size(2, reach), o->is_aligned ? XL__EPILOGUE_ALIGN : 1);
         reach = o->stride[along] * size[along] + 1;
     }
     return reach;

@@ -369,7 +369,13 @@ static void epilogue_forms(void **state)
         /* It is not for nothing. */
         const char *bound;
         const double ns = xl__wgmma_ns(&l, &v, &bound);
+        const size_t bytes = xl__wgmma_local_bytes(&v);
+        const bool is_kept =
+            v.form != XL__FORM_VALUES && seen[i].rows == 0 && seen[i].cols > 0;
+        struct xl__wgmma_tiling plain = v;
         c.snippet = NULL;
+        assert_int_equal(bytes - xl__wgmma_local_bytes(&plain),
+                         is_kept ? 2 * seen[i].bn * sizeof(float) : 0);
         assert_true(xl__wgmma_tiling_init(&l, &j, &t, &v));
         assert_true(xl__wgmma_ns(&l, &v, &bound) < ns);
     }

@@ -150,12 +150,31 @@ static size_t stage_bytes(const struct xl__wgmma_tiling *v)
     return v->job->planes * (v->t.bm + columns) * LINE_BYTES;
 }
 
+/* KEPT_OPERANDS of gemm/nvidia/wgmma_ring.clh. */
+static size_t kept_operands(const struct xl__wgmma_tiling *v)
+{
+    enum { ITEMS = 128, MOST = 12 };
+    const size_t n = xl__epilogue_fetched(
+        xl__gemm_epilogue_text(v->job->canonical), v->s.is_swapped);
+    return v->form != XL__FORM_VALUES &&
+                   n * xl__ceil_div(v->t.bn, ITEMS) <= MOST
+               ? n
+               : 0;
+}
+
 static size_t local_bytes(const struct xl__wgmma_tiling *v, size_t stages)
 {
-    enum { KEPT = 8192, BARRIERS = 16 }; /* of four warps; of a stage */
+    enum {
+        KEPT = 8192,
+        BARRIERS = 16,
+        WORD = 4
+    }; /* of four warps; of a
+          stage; of an operand */
+    const size_t groups = v->t.bm / v->op->m;
     return stages * (stage_bytes(v) + BARRIERS) +
            (v->form == XL__FORM_BOXES ? v->t.bm * v->t.bn * 2
-                                      : v->t.bm / v->op->m * KEPT);
+                                      : groups * KEPT) +
+           kept_operands(v) * groups * v->t.bn * WORD;
 }
 
 size_t xl__wgmma_local_bytes(const struct xl__wgmma_tiling *v)

@@ -103,25 +103,44 @@ static void whole_text(void **state)
         "#ifndef EI0\n"
         "#define EI0 1\n"
         "#endif\n"
+        "#ifndef EZ0\n"
+        "#define EZ0 1\n"
+        "#endif\n"
         "#include \"expr/epilogue_operands.clh\"\n"
         "#define XL_EPILOGUE_PARAMS XL_EP_INNER_PARAM(ep) \\\n"
-        "    , __global const ushort *ep0 XL_EP_VIEW_PARAMS(ep, 0)\n"
+        "    , __global const ushort *ep0 XL_EP_VIEW_PARAMS(ep, E, 0)\n"
         "#define XL_EPILOGUE_ARGS XL_EP_INNER_ARG(ep) \\\n"
-        "    , ep0 XL_EP_VIEW_ARGS(ep, 0)\n"
-        "\n";
+        "    , ep0 XL_EP_VIEW_ARGS(ep, E, 0)\n"
+        "\n"
+        "#define XL_EP_SLOT0 0\n"
+        "#define XL_EP_SLOT1 (XL_EP_SLOT0 + XL_EP_OF_COLUMN(E, 0))\n"
+        "#define XL_EPILOGUE_FETCHED XL_EP_SLOT1\n"
+        "static inline __attribute__((always_inline)) void "
+        "xl_epilogue_fetch(\n"
+        "    uint *to, const ulong z, const ulong j XL_EPILOGUE_PARAMS)\n"
+        "{\n"
+        "    const ulong i = 0;\n"
+        "    if (XL_EP_OF_COLUMN(E, 0))\n"
+        "        to[XL_EP_SLOT0] = "
+        "as_uint(xl_load_f16_1(XL_EP_AT(ep, E, 0), 0));\n"
+        "}\n";
     static const char four[] =
         "#elif XL_VW == 4\n"
         "static inline __attribute__((always_inline)) float4 "
         "xl_epilogue_of_4(\n"
+        "    const int aligned, __local const uint *kept, const uint apart,\n"
         "    const float4 y, const ulong z, const ulong i, const ulong j "
         "XL_EPILOGUE_PARAMS)\n"
         "{\n"
         "    const float4 v0 = y;\n"
         "    __global const ushort *m0 = XL_EP_AT(ep, E, 0);\n"
         "    const float4 v1 =\n"
+        "        apart && XL_EP_OF_COLUMN(E, 0)\n"
+        "        ? *(__local const float4 *)(kept + XL_EP_SLOT0 * apart) :\n"
         "        E0 == 0 ? (float4)(xl_load_f16_1(m0, 0))\n"
-        "        : E0 == 1 ? xl_load_f16_4(m0, 0)\n"
-        "        : xl_loads_f16_4(m0, 0, ep0_j);\n"
+        "        : E0 == 3 && aligned ? xl_loada_f16_4(m0, 0)\n"
+        "        : E0 != 2 ? xl_load_f16_4(m0, 0)\n"
+        "        : xl_loads_f16_4(m0, 0, XL_EP_STEP(ep, E, 0));\n"
         "    const float4 v2 = v0 + v1;\n"
         "    const float4 v3 = xl_relu_4(v2);\n"
         "    return v3;\n"
@@ -131,7 +150,7 @@ static void whole_text(void **state)
         "    const ulong z, const ulong i, const ulong j "
         "XL_EPILOGUE_PARAMS)\n"
         "{\n"
-        "    const float4 x = xl_epilogue_of_4(y, z, i, j "
+        "    const float4 x = xl_epilogue_of_4(aligned, 0, 0, y, z, i, j "
         "XL_EPILOGUE_ARGS);\n"
         "    if (aligned)\n"
         "        xl_storea_bf16_4(p, 0, x);\n"
@@ -142,11 +161,16 @@ static void whole_text(void **state)
     static const char call[] =
         "#endif\n"
         "\n"
-        "#define XL_EPILOGUE_OF(N, y, z, i, j) \\\n"
-        "    XL_CAT(xl_epilogue_of_, N)(y, z, i, j XL_EPILOGUE_ARGS)\n"
+        "#define XL_EPILOGUE_FETCH(to, z, j) \\\n"
+        "    xl_epilogue_fetch(to, z, j XL_EPILOGUE_ARGS)\n"
+        "#define XL_EPILOGUE_OF(N, A, kept, apart, y, z, i, j) \\\n"
+        "    XL_CAT(xl_epilogue_of_, N)(XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), "
+        "kept, apart, \\\n"
+        "        y, z, i, j XL_EPILOGUE_ARGS)\n"
         "#define XL_EPILOGUE(N, A, T, p, at, y, z, i, j) \\\n"
         "    XL_CAT(xl_epilogue_, N)((__global ushort *)(p) + (at), \\\n"
-        "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j XL_EPILOGUE_ARGS)\n";
+        "        XL_CAT(XL_EP_ALIGNED, XL_CAT(_, A)), y, z, i, j "
+        "XL_EPILOGUE_ARGS)\n";
     const char *text =
         must_get("relu(y + bias)", "bias:f16[9]", XL_BF16)->text;
     const size_t len = strlen(text);
@@ -168,8 +192,9 @@ static void prologue_text(void **state)
         "    __global const ushort *m0 = XL_EP_AT(pr, P, 0);\n",
         "        P0 == 0 ? (float4)(xl_load_f16_1(m0, 0))\n",
         "    const float v1 = pr1;\n",
-        "#define XL_PROLOGUE_OF(N, y, z, i, j) \\\n"
-        "    XL_CAT(xl_prologue_of_, N)(y, z, i, j XL_PROLOGUE_ARGS)\n"};
+        "#define XL_PROLOGUE_OF(N, x, z, i, j) \\\n"
+        "    XL_CAT(xl_prologue_of_, N)(0, 0, 0, x, z, i, j "
+        "XL_PROLOGUE_ARGS)\n"};
     const struct xl__epilogue_text *s;
     struct bound b;
     (void)state;
@@ -186,6 +211,7 @@ static void prologue_text(void **state)
     assert_null(strstr(s->text, "EPILOGUE"));
     assert_null(strstr(s->text, "xl_epilogue_"));
     assert_null(strstr(s->text, "ep0"));
+    assert_null(strstr(s->text, "SLOT"));
 }
 
 /* Body of the function of one element. */
@@ -194,7 +220,7 @@ static void check_body(const char *expr, const char *bindings, xl_dtype dtype,
 {
     static const char before[] = "XL_EPILOGUE_PARAMS)\n{\n";
     const char *text = must_get(expr, bindings, dtype)->text;
-    const char *at = strstr(text, before);
+    const char *at = strstr(strstr(text, "xl_epilogue_of_1("), before);
     assert_non_null(at);
     at += strlen(before);
     if (strncmp(at, expected, strlen(expected)) != 0)
@@ -213,18 +239,22 @@ static void bodies(void **state)
                "    const int v5 = clamp(v4, -128, 127);\n"
                "    return v5;\n"
                "}\n");
-    check_body("t = y > r\nout = t & keep", "keep:bool[7,9] r:i32[7,1]",
-               XL_BOOL,
-               "    const float v0 = y;\n"
-               "    __global const uchar *m0 = XL_EP_AT(ep, E, 0);\n"
-               "    const int v4 = xl_load_bool_1(m0, 0);\n"
-               "    __global const int *m1 = XL_EP_AT(ep, E, 1);\n"
-               "    const int v1 = xl_load_i32_1(m1, 0);\n"
-               "    const float v2 = convert_float(v1);\n"
-               "    const int v3 = v0 > v2;\n"
-               "    const int v5 = v3 & v4;\n"
-               "    return v5;\n"
-               "}\n");
+    check_body(
+        "t = y > r\nout = t & keep", "keep:bool[7,9] r:i32[7,1]", XL_BOOL,
+        "    const float v0 = y;\n"
+        "    __global const uchar *m0 = XL_EP_AT(ep, E, 0);\n"
+        "    const int v4 =\n"
+        "        xl_load_bool_1(m0, 0);\n"
+        "    __global const int *m1 = XL_EP_AT(ep, E, 1);\n"
+        "    const int v1 =\n"
+        "        apart && XL_EP_OF_COLUMN(E, 1)\n"
+        "        ? *(__local const int *)(kept + XL_EP_SLOT1 * apart) :\n"
+        "        xl_load_i32_1(m1, 0);\n"
+        "    const float v2 = convert_float(v1);\n"
+        "    const int v3 = v0 > v2;\n"
+        "    const int v5 = v3 & v4;\n"
+        "    return v5;\n"
+        "}\n");
     check_body("y", "", XL_F32,
                "    const float v0 = y;\n"
                "    return v0;\n"
@@ -527,6 +557,62 @@ static void kept(void **state)
     assert_ptr_equal(one, row);
 }
 
+/* -- layouts ------------------------------------------------------------ */
+
+/* Of operand r and of "y + r" over it: the layout as defines, with rows and
+ * columns swapped or not; arguments; whether it is fetched for a column. */
+static void check_layout(const xl_binding *r, bool swapped, size_t inner,
+                         const char *defines, unsigned n_args,
+                         unsigned fetched)
+{
+    static struct xl__step s;
+    const struct xl__epilogue_text *text;
+    const xl_epilogue ep = {"y + r", r, 1};
+    const struct xl__epilogue_request request = {
+        &ep, {2, 2, M, 32}, XL_F32, XL__EPILOGUE, NULL};
+    assert_status(xl__epilogue_text_get(t.queue, &request, &text), XL_OK,
+                  xl_error_detail(t.queue));
+    memset(&s, 0, sizeof s);
+    xl__arg_epilogue(&s, text, 1, 1, inner, swapped);
+    if (!strstr(s.options, defines) || s.n_args != n_args ||
+        xl__epilogue_fetched(text, swapped) != fetched)
+        fail_msg("%s, %u arguments, %u fetched; not %s, %u, %u", s.options,
+                 s.n_args, xl__epilogue_fetched(text, swapped), defines,
+                 n_args, fetched);
+}
+
+static void layouts(void **state)
+{
+    static const char row[] = " -DE0=3 -DEI0=0 -DEZ0=0";
+    (void)state;
+    const size_t all[] = {2, 2, M, 32}, column[] = {M, 1};
+    xl_binding r = {.name = "r",
+                    .tensor = xl_tensor_dense(NULL, XL_F32, 1, all + 3)};
+    check_layout(&r, false, 0, row, 2, 1);
+    check_layout(&r, true, 0, " -DE0=0 -DEI0=1 -DEZ0=0", 3, 0);
+    check_layout(&r, false, 2, row, 3, 1); /* and the inner axis */
+    r.tensor.offset = 32;
+    check_layout(&r, false, 0, row, 2, 1);
+    r.tensor.offset = 8;
+    check_layout(&r, false, 0, " -DE0=1 -DEI0=0 -DEZ0=0", 2, 1);
+    r.tensor.offset = 0;
+    r.tensor.mem.svm = &r; /* whose alignment is not known */
+    check_layout(&r, false, 0, " -DE0=1 -DEI0=0 -DEZ0=0", 2, 1);
+    r.tensor.mem.svm = NULL;
+    r.tensor.stride[0] = 2;
+    check_layout(&r, false, 0, " -DE0=2 -DEI0=0 -DEZ0=0", 3, 1);
+    r.tensor = xl_tensor_dense(NULL, XL_BOOL, 1, all + 3);
+    check_layout(&r, false, 0, row, 2, 0);
+    r.tensor = xl_tensor_dense(NULL, XL_F32, 2, column);
+    check_layout(&r, false, 0, " -DE0=0 -DEI0=1 -DEZ0=0", 3, 0);
+    check_layout(&r, true, 0, row, 2, 1);
+    r.tensor = xl_tensor_dense(NULL, XL_F32, 4, all);
+    check_layout(&r, false, 0, " -DE0=3 -DEI0=1 -DEZ0=1", 4, 0);
+    check_layout(&r, false, 2, " -DE0=3 -DEI0=1 -DEZ0=1", 6, 0);
+    r.tensor.stride[XL__ALONG_BATCH] = M * 32 + 1;
+    check_layout(&r, false, 2, " -DE0=1 -DEI0=1 -DEZ0=1", 6, 0);
+}
+
 /* -- for other compilers ---------------------------------------------- */
 
 static const struct writable {
@@ -635,6 +721,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(refused),    cmocka_unit_test(too_long),
         cmocka_unit_test(operands),   cmocka_unit_test(descriptors),
         cmocka_unit_test(values),     cmocka_unit_test(kept),
+        cmocka_unit_test(layouts),
     };
     const xl_options options = {XL_OPTIONS_INIT, .skip_selfcheck = true,
                                 .cache_dir = ""};

@@ -532,6 +532,38 @@ static void depthwise_tunables(void **state)
     xl__limits_clear(&l);
 }
 
+/* Operands of an epilogue take registers of columns: NV-82. */
+static void depthwise_epilogue(void **state)
+{
+    enum { AT_VW, AT_TX };
+    static const struct {
+        size_t stride;
+        unsigned n;
+        int columns;
+    } seen[] = {{1, 1, 4}, {1, 5, 4}, {2, 1, 2}, {2, 5, 2}};
+    struct xl__limits l;
+    (void)state;
+    test_h200_limits(&l);
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        struct xl__epilogue_text text = {.n_operands = seen[i].n};
+        struct xl__conv_canonical c;
+        struct xl__call call;
+        struct xl__params p;
+        xl_conv d =
+            depthwise_layer(XL_CONV_FORWARD, 256, 28, seen[i].stride, XL_NHWC);
+        d.in.dtype = d.filters.dtype = d.out.dtype = XL_F16;
+        memset(&call, 0, sizeof call);
+        assert_int_equal(xl__op_conv.bind(NULL, &d, &c, &call), XL_OK);
+        for (unsigned k = 0; k < seen[i].n; k++)
+            text.operand[k].stride[XL__ALONG_COLS] = 1;
+        c.snippet = &text;
+        xl__conv_depthwise.choose(&l, &c, &p);
+        assert_int_equal(p.value[AT_VW], 4);
+        assert_int_equal(p.value[AT_TX], seen[i].columns);
+    }
+    xl__limits_clear(&l);
+}
+
 static void plans(void **state)
 {
     (void)state;
@@ -601,6 +633,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(plans),
                                        cmocka_unit_test(depthwise),
                                        cmocka_unit_test(depthwise_tunables),
+                                       cmocka_unit_test(depthwise_epilogue),
                                        cmocka_unit_test(depthwise_gradients),
                                        cmocka_unit_test(backward_data),
                                        cmocka_unit_test(redirected),
