@@ -186,6 +186,10 @@ struct xl__wgmma_model {
     double promotion;     /* sums that leave the engine */
     double boxes_sums, values_sums; /* stored to C per clock, by form */
     double values_clocks;
+    /* Clocks of an operation of an epilogue for each sum of an item: so many
+     * for each group of four warps, and for as many more groups, since items
+     * wait. */
+    double epilogue_clocks, epilogue_waits;
     double part_sums;    /* to scratch per clock */
     double join_clocks;  /* a second launch */
     double cut_cost;     /* least gain for which tiles are cut */

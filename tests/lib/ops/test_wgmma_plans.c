@@ -382,6 +382,36 @@ static void epilogue_forms(void **state)
     xl__limits_clear(&l);
 }
 
+/* Beside an epilogue of five operands: NV-82. */
+static void epilogue_picks(void **state)
+{
+    static const struct {
+        size_t m, n, k, bm, bn;
+    } seen[] = {{100352, 64, 64, 192, 64},   {100352, 256, 64, 192, 128},
+                {25088, 512, 128, 192, 128}, {6272, 1024, 256, 192, 128},
+                {25088, 256, 512, 192, 128}, {6272, 512, 512, 192, 128}};
+    struct xl__epilogue_text text = {.n_operands = 5, .flop = 6};
+    struct xl__limits l;
+    (void)state;
+    test_h200_limits(&l);
+    for (unsigned k = 0; k < text.n_operands; k++)
+        text.operand[k].stride[XL__ALONG_COLS] = 1;
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        struct xl__gemm_canonical c;
+        struct xl__params p;
+        rows_of(seen[i].m, seen[i].n, seen[i].k, &c);
+        c.snippet = &text;
+        struct xl__wgmma_job j = job_of(&c);
+        j.b.across = false;
+        j.b.line = seen[i].k;
+        xl__wgmma_choose(&l, &j, &p);
+        const struct xl__wgmma_tile t = xl__wgmma_tile_of(&p);
+        assert_int_equal(t.bm, seen[i].bm);
+        assert_int_equal(t.bn, seen[i].bn);
+    }
+    xl__limits_clear(&l);
+}
+
 /* Few rows of a narrow type are the engine's too (NV-49): 16 took gemm_skinny
  * 43 us. */
 static void few_rows(void **state)
@@ -825,7 +855,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(short_products), cmocka_unit_test(epilogue_forms),
         cmocka_unit_test(few_rows),       cmocka_unit_test(rounded),
         cmocka_unit_test(plans),          cmocka_unit_test(equal_parts),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(refused),        cmocka_unit_test(epilogue_picks),
     };
     test_args(argc, argv);
     return cmocka_run_group_tests_name("wgmma", tests, NULL, NULL);

@@ -416,15 +416,19 @@ static double stage_clocks(const struct xl__wgmma_model *c,
 static double store_clocks(const struct xl__wgmma_model *c,
                            const struct xl__wgmma_tiling *v)
 {
-    const double lanes = 128;
-    const struct xl__epilogue_text *snippet = xl__gemm_epilogue_text(v->job->canonical);
+    const struct xl__epilogue_text *snippet =
+        xl__gemm_epilogue_text(v->job->canonical);
     const double sums = (double)(v->t.bm * v->t.bn);
-    const double flop = sums * (snippet ? snippet->flop / lanes : 0);
+    const double groups = (double)(v->t.bm / v->op->m);
+    const double of_item = (double)v->t.bn / 2;
+    const double epilogue = snippet ? of_item * snippet->flop *
+                                          c->epilogue_clocks *
+                                          (groups + c->epilogue_waits)
+                                    : 0;
     if (v->form != XL__FORM_VALUES)
-        return sums / c->boxes_sums + flop;
+        return sums / c->boxes_sums + epilogue;
     return c->values_clocks +
-           sums * (v->t.is_swapped ? 2 : 1) / c->values_sums +
-           flop;
+           sums * (v->t.is_swapped ? 2 : 1) / c->values_sums + epilogue;
 }
 
 /* Clocks in which the cache supplies what all units gather. */
