@@ -209,6 +209,9 @@ struct xl__limits {
     struct xl__model model; /* of the vendor table */
     /* Of the variant that is planned, in a copy for that; of a device none. */
     struct xl__refused_tiles refused;
+    /* Likewise, of a self-check's case: the most work-groups of a kernel whose
+     * groups compute one tile after the other. 0: as many as units. */
+    size_t case_groups;
 };
 
 /* The number in use; NaN when unknown; of a boolean 0, 1 or NaN. */

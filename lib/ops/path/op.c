@@ -188,6 +188,23 @@ struct provider {
     void *mapped, *small;
 };
 
+/* Plan a case, which has few tiles, so that a group computes several if the
+ * variant's groups can. */
+static xl_status plan_case(const struct provider *p,
+                           const struct xl__limits *l, struct xl__plan *plan)
+{
+    enum { GROUPS = 3 }; /* of 2x2 tiles the first and the last in one */
+    struct xl__limits *few = xl__calloc(1, sizeof *few);
+    if (!few)
+        return XL_NO_MEMORY;
+    *few = *l; /* the texts are shared */
+    few->case_groups = GROUPS;
+    const xl_status status =
+        p->variant->plan(few, p->small, &p->candidate->params, plan);
+    free(few);
+    return status;
+}
+
 static xl_status make_case(void *provider, const struct xl__limits *l,
                            struct xl__selfcheck_case *t, struct xl__plan *plan)
 {
@@ -206,7 +223,7 @@ static xl_status make_case(void *provider, const struct xl__limits *l,
         TRY(XL_NO_MEMORY);
     p->op->shrink(p->canonical, v, params, p->small);
     TRY(p->op->case_init(p->small, t));
-    TRY(v->plan(l, p->small, params, plan));
+    TRY(plan_case(p, l, plan));
 fail:
     return status;
 }

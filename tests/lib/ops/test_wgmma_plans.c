@@ -725,16 +725,19 @@ static xl_gemm random_gemm(struct xl__rng *rng)
 }
 
 /* The chosen set and the same with tiles dealt out in the other way; and the
- * self-check's case has the same programs. */
+ * self-check's case has the same programs, in groups of several tiles if these
+ * are whole. */
 static void check_one(const struct xl__limits *l,
                       const struct xl__gemm_canonical *c)
 {
-    enum { PARTS = XL__GEMM_TK + 3 };
+    enum { PARTS = XL__GEMM_TK + 3, FEW = 3 };
     const struct xl__variant *v = &xl__gemm_wgmma;
+    struct xl__limits few = *l;
     struct xl__params params;
     struct xl__plan *p = calloc(2, sizeof *p), *q = p + 1;
     struct xl__gemm_canonical small;
     assert_non_null(p);
+    few.case_groups = FEW;
     v->choose(l, c, &params);
     assert_string_equal(v->tunables[PARTS].name, "PARTS");
     for (unsigned i = 0; i < 2; i++) {
@@ -747,11 +750,14 @@ static void check_one(const struct xl__limits *l,
         assert_int_equal(p->tiling.m, c->g.m);
         assert_int_equal(p->tiling.n, c->g.n);
         xl__gemm_shrink(c, v, &params, &small);
-        assert_int_equal(v->plan(l, &small, &params, q), XL_OK);
+        assert_int_equal(v->plan(&few, &small, &params, q), XL_OK);
         check_plan(l, q);
+        const struct xl__step *s = &q->step[q->n_steps - 1];
+        if (params.value[PARTS] == 1)
+            assert_in_range(s->global[0] / s->local[0], 1, FEW);
         assert_int_equal(q->n_steps, p->n_steps);
-        for (unsigned s = 0; s < p->n_steps; s++)
-            assert_string_equal(q->step[s].options, p->step[s].options);
+        for (unsigned k = 0; k < p->n_steps; k++)
+            assert_string_equal(q->step[k].options, p->step[k].options);
         params.value[PARTS] = 3 - params.value[PARTS];
     }
     free(p);

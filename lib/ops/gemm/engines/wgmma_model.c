@@ -346,7 +346,8 @@ size_t xl__wgmma_groups(const struct xl__limits *l,
 {
     const size_t units = xl__size_or(l, XL__F_compute_units, 1);
     if (!v->is_cut)
-        return xl__min_size(v->tiles, units);
+        return xl__min_size(v->tiles,
+                            l->case_groups > 0 ? l->case_groups : units);
     return xl__max_size(v->stream.groups,
                         xl__min_size(v->stream.whole, units));
 }
