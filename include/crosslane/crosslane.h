@@ -82,8 +82,10 @@ typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
  *  of the device's memory. The fastest one is chosen from then on; the model's
  *  choice stays where it is as fast within noise. Results are kept in the
  *  cache folder by device, driver and build of the library, so that a later
- *  process does not time again; without a folder in memory. Calls whose plan
- *  is made never time anything. */
+ *  process does not time again; without a folder in memory. Where other
+ *  programs use the device, as seen by runs that take far longer than others,
+ *  nothing is chosen: the model chooses in this process, and a later one times.
+ *  Calls whose plan is made never time anything. */
 typedef enum xl_audition {
     XL_AUDITION_DEFAULT,    ///< as XL_AUDITION says: "off", "bounded",
                             ///< "background" or "exhaustive"; if it is not

@@ -10,7 +10,9 @@
  *
  * Times of a small case include launches, so they overestimate larger ones and
  * the budget holds. The clock is the host's, from the first enqueue to the end
- * of clFinish: it needs no profiling, and is what a caller waits for. */
+ * of clFinish: it needs no profiling, and is what a caller waits for. Where
+ * other programs use the device none is held: times would be those of waits.
+ */
 #include "tune/audition.h"
 
 #include <math.h>
@@ -291,6 +293,25 @@ static void warm_up(struct contest *t)
     t->left_ns = left_ns;
 }
 
+/* Whether others use the device: of runs of the first contender several took
+ * far longer than the shortest. */
+static bool is_shared(struct contest *t)
+{
+    enum { RUNS = 16, SEVERAL = 2 };
+    double ns[RUNS], least = INFINITY;
+    struct contender *c = t->c;
+    unsigned n = 0, n_far = 0;
+    while (c->is_out && c + 1 < t->c + t->n)
+        c++;
+    while (!c->is_out && n < RUNS && t->left_ns > 0) {
+        c->is_out = time_runs(t, c, 1, &ns[n]) != XL_OK;
+        least = c->is_out ? least : fmin(least, ns[n++]);
+    }
+    for (unsigned i = 0; i < n; i++)
+        n_far += ns[i] > far * least;
+    return n_far >= SEVERAL;
+}
+
 /* Of those that take at most so long. */
 static double sum_ns(const struct contest *t, double most_ns)
 {
@@ -464,9 +485,12 @@ static xl_status time_contenders(struct contest *t)
     xl__lock *timing = &auditions_of(t)->timing;
     xl__lock_take(timing);
     warm_up(t);
-    time_each(t);
-    widen_budget(t);
-    const xl_status status = grow_size(t);
+    xl_status status = is_shared(t) ? XL_UNSUPPORTED : XL_OK;
+    if (status == XL_OK) {
+        time_each(t);
+        widen_budget(t);
+        status = grow_size(t);
+    }
     if (status == XL_OK)
         take_samples(t);
     xl__lock_drop(timing);

@@ -166,6 +166,40 @@ static void a_busy_host_puts_none_out(void **state)
     test_device_close(&t);
 }
 
+/* Other programs have the device, too: of three launches one waits for them,
+ * up to 14 ms. */
+static double shared(void *name, const struct xl_launch *launch)
+{
+    enum { LONGEST = 14, MS = 1000000 };
+    static uint64_t seed = 1;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    const unsigned draw = (unsigned)(seed >> 33);
+    const bool is_slow = strcmp(launch->kernel, name) == 0;
+    return (is_slow ? 3 : 0.03) * MS +
+           (draw % 3 == 0 ? (double)(draw / 3 % (LONGEST * MS)) : 0);
+}
+
+static void a_shared_device_changes_no_choice(void **state)
+{
+    enum { TIMES = 50 };
+    char models[32], slow[] = "gemm_ref";
+    const struct xl_model busy = {
+        .takes = shared, .clock = &simulated_clock, .arg = slow};
+    unsigned n_models = 0;
+    (void)state;
+    name_models(models, sizeof models);
+    test_stub()->model(&busy);
+    for (unsigned i = 0; i < TIMES; i++) {
+        struct test_device t;
+        open_with(&t, XL_AUDITION_BOUNDED, 0, "");
+        const xl_choice c = choose(t.queue, SIDE);
+        assert_string_not_equal(c.variant, slow);
+        n_models += strcmp(c.variant, models) == 0;
+        test_device_close(&t);
+    }
+    assert_true(n_models >= TIMES * 9 / 10);
+}
+
 static void equal_times_keep_the_order(void **state)
 {
     struct test_device t;
@@ -524,6 +558,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(refused_tile_is_replaced),
         cmocka_unit_test(reference_takes_part),
         cmocka_unit_test(a_busy_host_puts_none_out),
+        cmocka_unit_test(a_shared_device_changes_no_choice),
         cmocka_unit_test(equal_times_keep_the_order),
         cmocka_unit_test(other_ops),
         cmocka_unit_test(none_where_not_asked_for),
