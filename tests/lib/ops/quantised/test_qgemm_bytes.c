@@ -36,7 +36,8 @@ static void open_variant(unsigned i, bool is_checked)
 
 static bool is_by_row(const struct qgemm_case *c)
 {
-    return (c->use & CASE_VERIFY) && c->activations && c->format == XL_INT8;
+    return (c->use & CASE_VERIFY) && c->activations && c->format == XL_INT8 &&
+           !c->is_pair;
 }
 
 static void cases_of(unsigned i, bool takes_all)
@@ -79,33 +80,37 @@ static void full_cases(void **state)
 
 /* -- mistakes ------------------------------------------------------------- */
 
-/* The five arguments of the last operand of an epilogue but `back`. */
-static struct xl__arg *scale_args(struct xl__plan *p, unsigned back)
+/* The last operands of an epilogue: scales of rows, memory, offset and step,
+ * and of columns, memory and offset. */
+enum { OF_ROWS = 5, OF_COLS = 2, OFFSET = 1 };
+
+static struct xl__arg *scale_args(struct xl__plan *p, unsigned from_end)
 {
-    enum { EACH = 5 };
     struct xl__step *s = &p->step[p->n_steps - 1];
-    return &s->args[s->n_args - EACH * (back + 1)];
+    struct xl__arg *a = &s->args[s->n_args - from_end];
+    assert_int_equal(a->kind, XL__ARG_MEM);
+    return a;
 }
 
-enum { OFFSET = 1, OF_ROW = 3, OF_COL };
-
-static void swap_steps(struct xl__plan *p)
+static void swap_scales(struct xl__plan *p)
 {
-    for (unsigned back = 0; back < 2; back++) {
-        struct xl__arg *a = scale_args(p, back), row = a[OF_ROW];
-        a[OF_ROW] = a[OF_COL];
-        a[OF_COL] = row;
+    struct xl__arg *of_rows = scale_args(p, OF_ROWS),
+                   *of_cols = scale_args(p, OF_COLS);
+    for (unsigned i = 0; i <= OFFSET; i++) {
+        const struct xl__arg of_row = of_rows[i];
+        of_rows[i] = of_cols[i];
+        of_cols[i] = of_row;
     }
 }
 
 static void row_after(struct xl__plan *p)
 {
-    scale_args(p, 1)[OFFSET].as.u++;
+    scale_args(p, OF_ROWS)[OFFSET].as.u++;
 }
 
 static void column_after(struct xl__plan *p)
 {
-    scale_args(p, 0)[OFFSET].as.u++;
+    scale_args(p, OF_COLS)[OFFSET].as.u++;
 }
 
 static void bytes_after(struct xl__plan *p)
@@ -117,7 +122,7 @@ static void bytes_after(struct xl__plan *p)
 static const struct {
     const char *name;
     void (*plant)(struct xl__plan *p);
-} mistakes[] = {{"the steps of row and column swapped", swap_steps},
+} mistakes[] = {{"the scales of row and column swapped", swap_scales},
                 {"the scale of the next row", row_after},
                 {"the scale of the next column", column_after},
                 {"rows of bytes 32 columns on", bytes_after}};
