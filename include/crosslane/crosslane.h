@@ -84,8 +84,9 @@ typedef void (*xl_log)(xl_log_level level, const char *text, void *arg);
  *  cache folder by device, driver and build of the library, so that a later
  *  process does not time again; without a folder in memory. Where other
  *  programs use the device, as seen by runs that take far longer than others,
- *  nothing is chosen: the model chooses in this process, and a later one times.
- *  Calls whose plan is made never time anything. */
+ *  nothing is chosen, except in the background: the model chooses in this
+ *  process, and a later one times. Calls whose plan is made never time
+ *  anything. */
 typedef enum xl_audition {
     XL_AUDITION_DEFAULT,    ///< as XL_AUDITION says: "off", "bounded",
                             ///< "background" or "exhaustive"; if it is not
