@@ -80,10 +80,10 @@ xl_kernel_rule(rules.kernels_portable portable "" --compiler ${XL_CLANG_CL}
 # Each option set that names no target is compiled for one of AMD's, and a fourth
 # of them for Intel; of each list of tile sets a fourth or more. All of them, for
 # each target, are `full`.
-set(parts_gfx90a --sets 3/4 --tiles 1/4 ${writers})
+set(parts_gfx90a --sets 0/4 --tiles 1/4 ${writers})
 set(parts_gfx942 --sets none --tiles 0/4)
 set(parts_gfx950 --sets none --tiles 3/4)
-set(parts_gfx1030 --sets 0/4 --tiles 0/2)
+set(parts_gfx1030 --sets 3/4 --tiles 0/2)
 set(parts_gfx1100 --sets 1/4 --tiles 0/4)
 set(parts_gfx1201 --sets 2/4 --tiles 1/4)
 set(parts_dg2 --sets 0/8 --tiles 0/2 ${writers})
