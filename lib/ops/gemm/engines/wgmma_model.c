@@ -165,11 +165,10 @@ static size_t kept_operands(const struct xl__wgmma_tiling *v)
 static size_t local_bytes(const struct xl__wgmma_tiling *v, size_t stages)
 {
     enum {
-        KEPT = 8192,
-        BARRIERS = 16,
-        WORD = 4
-    }; /* of four warps; of a
-          stage; of an operand */
+        KEPT = 8192,   /* of four warps */
+        BARRIERS = 16, /* of a stage */
+        WORD = 4       /* of an operand */
+    };
     const size_t groups = v->t.bm / v->op->m;
     return stages * (stage_bytes(v) + BARRIERS) +
            (v->form == XL__FORM_BOXES ? v->t.bm * v->t.bn * 2
